@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One queue's connection as a reactor sees it: something to poll, to sleep on, and to let go of.
+//
+//   reactor->Add(std::make_unique<StreamConnection<TcpStream>>(std::move(stream), std::move(engine)));
+//
+// Type erasure sits here: one virtual call per poll, never per request. All calls come from the reactor's
+// thread; `Connection` is made on any thread before it is added.
+#ifndef VOF_CORE_RUNTIME_CONNECTION_H_
+#define VOF_CORE_RUNTIME_CONNECTION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/buffer.h"
+#include "core/base/time.h"
+#include "core/engine/stream_engine.h"
+
+namespace vof {
+
+// What a connection waits for while it sleeps. A descriptor of -1 is not waited for.
+struct WaitSet {
+  int transport_fd = -1;
+  bool want_read = false;
+  bool want_write = false;
+  int work_fd = -1;           // readable when Advance has something to do
+  bool poll_again = false;    // outstanding work without a descriptor: poll again soon
+  bool operator==(const WaitSet&) const = default;
+};
+
+enum class PollResult : uint8_t {
+  kIdle,      // nothing moved, or all that was there is done: may sleep
+  kProgress,  // something moved and more may be there: poll again before sleeping
+};
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // One turn within a budget: receive, handle, act, send. `scratch` is the reactor's receive buffer.
+  virtual PollResult Poll(MonotonicTime now, MutableBuffer scratch) = 0;
+  // Arms notifications. False: there is something to do now, poll instead of sleeping.
+  virtual bool PrepareToSleep(WaitSet* wait) = 0;
+  virtual MonotonicTime NextDeadline() const = 0;
+  virtual void OnTimer(MonotonicTime now) = 0;
+  // Ends the transport; the connection finishes when the engine has nothing outstanding.
+  virtual void Close(CloseReason reason, MonotonicTime now) = 0;
+  virtual bool finished() const = 0;
+  virtual std::string Describe() const = 0;
+};
+
+}  // namespace vof
+
+#endif  // VOF_CORE_RUNTIME_CONNECTION_H_
