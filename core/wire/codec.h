@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The codec seam: what a dialect must offer. Engines are templates over it and never look at a wire byte.
+// The codec seam: what a dialect must offer. Engines are templates over it and never look at a wire
+// byte.
 //
 //   template <Codec C> void Handle(std::span<const std::byte, kHeaderBytes> bytes) {
 //     Command command;
 //     if (WireError e = C::DecodeCommand(bytes, command); e != WireError::kNone) Close(e);
 //     ...
 //
-// Decoding never trusts a length; every violation is a WireError that names the rule broken. None of these
-// functions allocates, blocks or keeps state; all may be called from any thread.
+// Decoding never trusts a length; every violation is a WireError that names the rule broken. None
+// of these functions allocates, blocks or keeps state; all may be called from any thread.
 #ifndef VOF_CORE_WIRE_CODEC_H_
 #define VOF_CORE_WIRE_CODEC_H_
 
@@ -37,20 +38,20 @@ enum class WireError : uint8_t {
   kNameNotUtf8,
   kSecondConnect,
   kCommandBeforeConnect,
-  kReservedCommandId,    // 0xff00..0xffff names no command
+  kReservedCommandId,  // 0xff00..0xffff names no command
   kDuplicateCommandId,
-  kNoDescriptors,        // `ref` vring with ndesc 0
+  kNoDescriptors,  // `ref` vring with ndesc 0
   kTooManyDescriptors,
   kZeroLengthSegment,
-  kSegmentOrder,         // device-readable after device-writable
-  kRequestTooLarge,      // sum of lengths beyond the limits (never wraps: summed in 64 bits)
-  kUnknownCommandId,     // a completion that answers nothing
-  kUsedLength,           // more than asked for, or inconsistent fields
+  kSegmentOrder,           // device-readable after device-writable
+  kRequestTooLarge,        // sum of lengths beyond the limits (never wraps: summed in 64 bits)
+  kUnknownCommandId,       // a completion that answers nothing
+  kUsedLength,             // more than asked for, or inconsistent fields
   kCompletionDescriptors,  // not the descriptors of the request
-  kGrant,                // credits beyond the queue size
+  kGrant,                  // credits beyond the queue size
   kUnexpectedEvent,
-  kVirtqueueOnControl,   // vq command on a control queue
-  kTruncated,            // the peer closed inside a message
+  kVirtqueueOnControl,  // vq command on a control queue
+  kTruncated,           // the peer closed inside a message
 };
 std::string_view WireErrorText(WireError error);  // one sentence, for logs
 
@@ -60,8 +61,8 @@ enum class DialectGuess : uint8_t { kNone, kV5, kRef };
 template <typename C>
 concept Codec = requires(HeaderIn in, HeaderOut out, const Command& command, Command& command_out,
                          const Completion& completion, CommandKind kind, Cause cause,
-                         std::span<const std::byte> descriptor_in, std::span<std::byte> descriptor_out,
-                         const Segment& segment) {
+                         std::span<const std::byte> descriptor_in,
+                         std::span<std::byte> descriptor_out, const Segment& segment) {
   { C::kDialect } -> std::convertible_to<Dialect>;
   // True when requests and responses on a stream list their segments (ref).
   { C::kSegmentedStreams } -> std::convertible_to<bool>;
@@ -69,11 +70,14 @@ concept Codec = requires(HeaderIn in, HeaderOut out, const Command& command, Com
   // Fills `command_out`; an unknown opcode is kUnknown, not an error.
   { C::DecodeCommand(in, command_out) } -> std::same_as<WireError>;
   { C::EncodeCommand(command, out) } -> std::same_as<void>;
-  // `kind` is the command that the completion answers (kUnknown: only status and id are read/written;
-  // events are coded as kGetConfig for 0xfffe's generation and kVq for 0xfffd's grant).
+  // `kind` is the command that the completion answers (kUnknown: only status and id are
+  // read/written; events are coded as kGetConfig for 0xfffe's generation and kVq for 0xfffd's
+  // grant).
   { C::EncodeCompletion(kind, completion, out) } -> std::same_as<void>;
   { C::DecodeCompletion(kind, in) } -> std::same_as<Completion>;
-  { C::DecodeSegment(descriptor_in) } -> std::same_as<Segment>;  // kDescriptorBytes, checked by the caller
+  {
+    C::DecodeSegment(descriptor_in)
+    } -> std::same_as<Segment>;  // kDescriptorBytes, checked by the caller
   { C::EncodeSegment(segment, descriptor_out) } -> std::same_as<void>;
   { C::ToWire(cause) } -> std::same_as<uint16_t>;
 };
