@@ -2,14 +2,16 @@
 //
 // One queue's connection as a reactor sees it: something to poll, to sleep on, and to let go of.
 //
-//   reactor->Add(std::make_unique<StreamConnection<TcpStream>>(std::move(stream), std::move(engine)));
+//   reactor->Add(std::make_unique<StreamConnection<TcpStream>>(std::move(stream),
+//   std::move(engine)));
 //
-// Type erasure sits here: one virtual call per poll, never per request. All calls come from the reactor's
-// thread; `Connection` is made on any thread before it is added.
+// Type erasure sits here: one virtual call per poll, never per request. All calls come from the
+// reactor's thread; `Connection` is made on any thread before it is added.
 #ifndef VOF_CORE_RUNTIME_CONNECTION_H_
 #define VOF_CORE_RUNTIME_CONNECTION_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "core/base/buffer.h"
@@ -23,13 +25,14 @@ struct WaitSet {
   int transport_fd = -1;
   bool want_read = false;
   bool want_write = false;
-  int work_fd = -1;           // readable when Advance has something to do
-  bool poll_again = false;    // outstanding work without a descriptor: poll again soon
+  int work_fd = -1;         // readable when Advance has something to do
+  bool poll_again = false;  // outstanding work without a descriptor: poll again soon
   bool operator==(const WaitSet&) const = default;
 };
 
 enum class PollResult : uint8_t {
-  kIdle,      // nothing moved, or all that was there is done: may sleep
+  kIdle,      // nothing moved: may sleep
+  kDrained,   // something moved and all that was there is done: may sleep
   kProgress,  // something moved and more may be there: poll again before sleeping
 };
 
@@ -37,9 +40,11 @@ class Connection {
  public:
   virtual ~Connection() = default;
 
-  // One turn within a budget: receive, handle, act, send. `scratch` is the reactor's receive buffer.
+  // One turn within a budget: receive, handle, act, send. `scratch` is the reactor's receive
+  // buffer. Also called when the transport is closed, until finished().
   virtual PollResult Poll(MonotonicTime now, MutableBuffer scratch) = 0;
-  // Arms notifications. False: there is something to do now, poll instead of sleeping.
+  // Arms notifications. False: there is something to do now, poll instead of sleeping. Descriptors
+  // in `wait` stay open until the connection is destroyed or a later call no longer names them.
   virtual bool PrepareToSleep(WaitSet* wait) = 0;
   virtual MonotonicTime NextDeadline() const = 0;
   virtual void OnTimer(MonotonicTime now) = 0;
@@ -47,6 +52,13 @@ class Connection {
   virtual void Close(CloseReason reason, MonotonicTime now) = 0;
   virtual bool finished() const = 0;
   virtual std::string Describe() const = 0;
+  // A hook that asks the reactor for a Poll soon; set by Reactor::Add before any other call. It may
+  // be called inside any call of the connection, which it never re-enters.
+  virtual void SetWake(std::function<void()> wake) { (void)wake; }
+
+ private:
+  friend class Reactor;
+  void* reactor_entry_ = nullptr;  // where Reactor::Wake finds what it knows about this connection
 };
 
 }  // namespace vof
