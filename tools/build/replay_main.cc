@@ -31,8 +31,8 @@ std::vector<fs::path> ListInputs(int argc, char** argv) {
       files.push_back(path);
       continue;
     }
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(
-             path, fs::directory_options::follow_directory_symlink)) {
+    for (const fs::directory_entry& entry :
+         fs::recursive_directory_iterator(path, fs::directory_options::follow_directory_symlink)) {
       if (entry.is_regular_file()) files.push_back(entry.path());
     }
   }
