@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes as people write them.
+//
+//   ParseSize("64M")        -> 67108864
+//   ParseSize("1048576")    -> 1048576
+//   FormatSize(67108864)    -> "64M"       exact: ParseSize reads it back
+//   HumanSize(1610612736)   -> "1.5 GiB"   rounded, for people
+//
+// Pure; any thread.
+#ifndef VOF_TOOLS_COMMON_SIZE_H_
+#define VOF_TOOLS_COMMON_SIZE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace vof {
+
+// A whole number of bytes, or one followed by K, M, G, T, P or E (powers of 1024; "KiB" and lower
+// case are accepted too). kInvalidArgument says what is wrong with `text` and how a size looks.
+// "KB" is refused: it means 1000 to one reader and 1024 to the next.
+absl::StatusOr<uint64_t> ParseSize(std::string_view text);
+
+// The shortest text that ParseSize reads back as exactly `size_bytes`.
+std::string FormatSize(uint64_t size_bytes);
+
+// At most four significant digits and a unit: "512 B", "1.5 GiB".
+std::string HumanSize(uint64_t size_bytes);
+
+}  // namespace vof
+
+#endif  // VOF_TOOLS_COMMON_SIZE_H_
