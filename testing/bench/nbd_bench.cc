@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // nbd-bench --uri nbd://127.0.0.1:PORT --rw read|write --bs BYTES --depth N --time SECONDS --cpu C
-// Random blocks over one connection with libnbd's asynchronous calls; prints one JSON line.
+// Random blocks over one connection with libnbd's asynchronous calls; prints one JSON line. With --fill 1 it
+// writes the whole disk once instead, so that reads find real pages.
 #include <libnbd.h>
 #include <sched.h>
 
@@ -25,6 +26,7 @@ struct Options {
   double seconds = 1.0;
   double warmup_seconds = 0.2;
   int cpu = 1;
+  bool fill = false;
 };
 
 void Check(bool ok, const char* what) {
@@ -106,6 +108,16 @@ class Load {
   uint64_t random_ = 1;
 };
 
+void Fill(nbd_handle* nbd) {
+  std::vector<char> block(1u << 20);
+  for (size_t i = 0; i < block.size(); ++i) block[i] = static_cast<char>(i * 2654435761u >> 24);
+  const int64_t size_bytes = nbd_get_size(nbd);
+  for (int64_t at = 0; at + static_cast<int64_t>(block.size()) <= size_bytes;
+       at += static_cast<int64_t>(block.size())) {
+    Check(nbd_pwrite(nbd, block.data(), block.size(), static_cast<uint64_t>(at), 0) == 0, "fill");
+  }
+}
+
 Options ParseOptions(int argc, char** argv) {
   Options options;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -116,6 +128,7 @@ Options ParseOptions(int argc, char** argv) {
     if (key == "--bs") options.block_bytes = static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
     if (key == "--depth") options.depth = static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
     if (key == "--time") options.seconds = std::strtod(value, nullptr);
+    if (key == "--fill") options.fill = std::strcmp(value, "1") == 0;
     if (key == "--cpu") options.cpu = static_cast<int>(std::strtol(value, nullptr, 10));
   }
   return options;
@@ -134,6 +147,10 @@ int main(int argc, char** argv) {
   // Do not zero read buffers: that would be charged to the peer.
   nbd_set_pread_initialize(nbd, false);
   Check(nbd_connect_uri(nbd, options.uri.c_str()) == 0, options.uri.c_str());
+  if (options.fill) {
+    Fill(nbd);
+    return 0;
+  }
   Load(nbd, options).Run();
   return 0;  // requests are still in flight: the connection dies with the process
 }
