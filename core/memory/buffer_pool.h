@@ -4,19 +4,20 @@
 //
 //   BufferPool pool(kDefaultPoolBytes);
 //   PoolBuffer buffer = pool.Allocate(4097);
-//   if (!buffer) { ... the queue stops reading and asks again later: pool.NotifyWhenFree(&waiter) ... }
+//   if (!buffer) { ... the queue stops reading and asks again later: pool.WaitFor(4097, &waiter)
+//   ... }
 //
-// A request takes all it needs in one call before its payload is read, so no set of requests can each hold
-// a part and wait for the rest. Buffers come in power-of-two classes and are cached when they return: no
-// allocation after warm-up. When the limit is reached, cached buffers of other classes go back to the
-// system first, so the limit never strands memory in the wrong class. One thread: the reactor's.
+// A request takes all it needs in one call before its payload is read, so no set of requests can
+// each hold a part and wait for the rest. Buffers come in power-of-two classes and are cached when
+// they return: no allocation after warm-up. When the limit is reached, cached buffers of other
+// classes go back to the system first, so the limit never strands memory in the wrong class. One
+// thread: the reactor's.
 #ifndef VOF_CORE_MEMORY_BUFFER_POOL_H_
 #define VOF_CORE_MEMORY_BUFFER_POOL_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/base/buffer.h"
 #include "core/base/limits.h"
@@ -45,14 +46,26 @@ class PoolBuffer {
   uint8_t size_class_ = 0;
 };
 
-// Somebody who could not get memory; called once, from Release, when it is worth trying again. Must not
-// allocate inside the call, only note it and try in the next turn.
+// Somebody who could not get memory; called from Release when it is worth trying again. Must not
+// allocate inside the call, only note it and try in the next turn: until it allocates, or is
+// forgotten, the memory is kept for it and everybody behind it waits.
 class PoolWaiter {
  public:
+  PoolWaiter() = default;
+  PoolWaiter(const PoolWaiter&) = delete;  // the pool links it
+  PoolWaiter& operator=(const PoolWaiter&) = delete;
+
   virtual void OnPoolMayHaveMemory() = 0;
 
  protected:
   ~PoolWaiter() = default;
+
+ private:
+  friend class BufferPool;
+  PoolWaiter* next_ = nullptr;
+  PoolWaiter* previous_ = nullptr;
+  size_t class_bytes_ = 0;  // what it waits for; 0 while it does not wait
+  bool notified_ = false;
 };
 
 class BufferPool {
@@ -67,33 +80,43 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // Memory for `size_bytes` (0 < size <= 8 MiB), page-aligned from 4 KiB up, contents undefined; an empty
-  // buffer when the limit is reached or somebody is waiting already (first come, first served: `waiter` is
-  // who asks, null for those who never wait).
+  // Memory for `size_bytes` (0 < size <= 8 MiB), page-aligned from 4 KiB up, contents undefined; an
+  // empty buffer when the limit is reached or somebody is waiting already (first come, first
+  // served: `waiter` is who asks, null for those who never wait). Ends the waiting of `waiter` when
+  // it succeeds.
   PoolBuffer Allocate(size_t size_bytes, PoolWaiter* waiter = nullptr);
-  // Queues `waiter` (at most once each) for memory of `size_bytes`; served in order of asking.
+  // Queues `waiter` for memory of `size_bytes`; served in order of asking. One that waits already
+  // keeps its place and is called again (a place is per waiter, not per request).
   void WaitFor(size_t size_bytes, PoolWaiter* waiter);
   void Forget(PoolWaiter* waiter);  // no longer waits; before it is destroyed
 
   size_t limit_bytes() const { return limit_bytes_; }
   size_t in_use_bytes() const { return in_use_bytes_; }
-  bool has_waiters() const { return !waiters_.empty(); }
+  size_t cached_bytes() const { return cached_bytes_; }
+  bool has_waiters() const { return first_waiter_ != nullptr; }
 
  private:
   friend class PoolBuffer;
-  struct Waiter {
-    PoolWaiter* waiter;
-    size_t class_bytes;
+  // A cached buffer holds its own list link: returning one never allocates.
+  struct CachedBuffer {
+    CachedBuffer* next;
   };
+
+  static constexpr size_t ClassBytes(int size_class) {
+    return size_t{1} << (size_class + kMinClassShift);
+  }
   static int ClassOf(size_t size_bytes);
   void Return(std::byte* data, int size_class);
+  std::byte* PopCached(int size_class);
   bool MakeRoom(size_t class_bytes);
+  void NotifyFirstWaiter();
 
   const size_t limit_bytes_;
   size_t in_use_bytes_ = 0;
   size_t cached_bytes_ = 0;
-  std::array<std::vector<std::byte*>, kNumClasses> free_;
-  std::vector<Waiter> waiters_;
+  std::array<CachedBuffer*, kNumClasses> cached_{};
+  PoolWaiter* first_waiter_ = nullptr;
+  PoolWaiter* last_waiter_ = nullptr;
 };
 
 }  // namespace vof
