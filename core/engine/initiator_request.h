@@ -8,7 +8,8 @@
 //   request.done = [](InitiatorRequest* r) { static_cast<MyIo*>(r->context)->Finish(r->error); };
 //   queue.Submit(&request);               // caller keeps it and its buffers alive until `done`
 //
-// Owned by the caller, intrusive: nothing allocates per request. One thread: the reactor of the queue.
+// Owned by the caller, intrusive: nothing allocates per request. One thread: the reactor of the
+// queue.
 #ifndef VOF_CORE_ENGINE_INITIATOR_REQUEST_H_
 #define VOF_CORE_ENGINE_INITIATOR_REQUEST_H_
 
@@ -23,12 +24,12 @@ namespace vof {
 
 enum class RequestError : uint8_t {
   kNone,
-  kRefused,     // the target answered with a status (see `cause`); the device was not touched
-  kTooLarge,    // beyond the limits of the target or the dialect; never sent
-  kTimedOut,    // no answer in time: the connection was closed, the outcome is unknown
-  kClosed,      // the connection ended first, the outcome is unknown
-  kProtocol,    // the target broke the protocol: closed, the outcome is unknown
-  kCancelled,   // never sent: the queue ended before
+  kRefused,    // the target answered with a status (see `cause`); the device was not touched
+  kTooLarge,   // beyond the limits of the target or the dialect; never sent
+  kTimedOut,   // no answer in time: the connection was closed, the outcome is unknown
+  kClosed,     // the connection ended first, the outcome is unknown
+  kProtocol,   // the target broke the protocol: closed, the outcome is unknown
+  kCancelled,  // never sent: the queue ended before
 };
 
 struct InitiatorRequest {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/initiator_status.h"
+
+#include <cstring>
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace vof {
+namespace {
+
+constexpr char kPayloadUrl[] = "vof/initiator_failure";
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+// The payload is two bytes: kind and cause.
+absl::Status Tagged(absl::StatusCode code, std::string_view text, FailureKind kind,
+                    Cause cause = Cause::kOk) {
+  absl::Status status(code, View(text));
+  const char bytes[] = {static_cast<char>(kind), static_cast<char>(cause)};
+  status.SetPayload(kPayloadUrl, absl::Cord(absl::string_view(bytes, sizeof(bytes))));
+  return status;
+}
+
+uint8_t PayloadByte(const absl::Status& status, size_t index) {
+  const auto payload = status.GetPayload(kPayloadUrl);
+  if (!payload.has_value()) return 0;
+  const std::string bytes(*payload);
+  return bytes.size() == 2 ? static_cast<uint8_t>(bytes[index]) : 0;
+}
+
+absl::StatusCode CodeOf(Cause cause) {
+  switch (cause) {
+    case Cause::kAccess:
+    case Cause::kNamesDiffer:
+      return absl::StatusCode::kPermissionDenied;
+    case Cause::kUnknownName:
+    case Cause::kNoInstance:
+      return absl::StatusCode::kNotFound;
+    case Cause::kUnknownCommand:
+      return absl::StatusCode::kUnimplemented;
+    default:
+      return absl::StatusCode::kFailedPrecondition;
+  }
+}
+
+}  // namespace
+
+FailureKind FailureKindOf(const absl::Status& status) {
+  return static_cast<FailureKind>(PayloadByte(status, 0));
+}
+
+Cause FailureCauseOf(const absl::Status& status) {
+  return static_cast<Cause>(PayloadByte(status, 1));
+}
+
+absl::Status RefusedStatus(std::string_view what, const Completion& completion,
+                           std::string_view wire_name) {
+  const FailureKind kind = completion.cause == Cause::kUnknownCommand ? FailureKind::kUnsupported
+                                                                      : FailureKind::kRefused;
+  return Tagged(CodeOf(completion.cause),
+                absl::StrCat("the target refused ", View(what), ": ",
+                             View(CauseText(completion.cause)), " (", View(wire_name),
+                             ", status 0x", absl::Hex(completion.status, absl::kZeroPad4), ")"),
+                kind, completion.cause);
+}
+
+absl::Status UnsupportedStatus(std::string_view text) {
+  return Tagged(absl::StatusCode::kUnimplemented, text, FailureKind::kUnsupported);
+}
+absl::Status TimedOutStatus(std::string_view text) {
+  return Tagged(absl::StatusCode::kDeadlineExceeded, text, FailureKind::kTimedOut);
+}
+absl::Status CannotConnectStatus(std::string_view text) {
+  return Tagged(absl::StatusCode::kUnavailable, text, FailureKind::kCannotConnect);
+}
+absl::Status ProtocolStatus(std::string_view text) {
+  return Tagged(absl::StatusCode::kInternal,
+                absl::StrCat("the target broke the protocol: ", View(text)),
+                FailureKind::kProtocol);
+}
+absl::Status ProtocolStatus(WireError error) { return ProtocolStatus(WireErrorText(error)); }
+
+absl::Status LostStatus(CloseReason reason, int error) {
+  if (reason == CloseReason::kLocal) return ClosedStatus();
+  std::string text = reason == CloseReason::kPeerClosed ? "the target closed the connection"
+                                                        : "the connection broke";
+  if (error != 0) absl::StrAppend(&text, ": ", std::strerror(error));
+  return Tagged(absl::StatusCode::kUnavailable, text, FailureKind::kLost);
+}
+
+absl::Status ClosedStatus() {
+  return Tagged(absl::StatusCode::kCancelled, "the connection was closed by this side",
+                FailureKind::kClosed);
+}
+
+absl::Status WithContext(std::string_view context, const absl::Status& status) {
+  if (status.ok()) return status;
+  absl::Status out(status.code(), absl::StrCat(View(context), ": ", status.message()));
+  status.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& payload) { out.SetPayload(url, payload); });
+  return out;
+}
+
+}  // namespace vof

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an initiator tells people when it fails: an absl::Status whose text names the thing, and the
+// kind of failure behind it for programs that choose exit codes.
+//
+//   absl::Status s = RefusedStatus("connect", completion, "ENOTGT");
+//   FailureKindOf(s) == FailureKind::kRefused;  FailureCauseOf(s) == Cause::kUnknownName
+//
+// The kind survives prefixes (WithContext). Set-up and control only. Any thread.
+#ifndef VOF_CORE_ENGINE_INITIATOR_STATUS_H_
+#define VOF_CORE_ENGINE_INITIATOR_STATUS_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "core/engine/stream_engine.h"
+#include "core/wire/codec.h"
+#include "core/wire/command.h"
+
+namespace vof {
+
+enum class FailureKind : uint8_t {
+  kNone,           // no failure, or one that did not come from an initiator
+  kCannotConnect,  // nobody to talk to: dialling failed
+  kRefused,        // the target answered no
+  kTimedOut,       // no answer in time
+  kUnsupported,    // the target cannot do what was asked
+  kProtocol,       // the target broke the protocol
+  kLost,           // an established session ended
+  kClosed,         // this side ended it
+};
+FailureKind FailureKindOf(const absl::Status& status);
+// Why the target refused; kOk when it did not.
+Cause FailureCauseOf(const absl::Status& status);
+
+// `what` was refused ("connect", "get_vq_size of virtqueue 3"); `wire_name` is the dialect's name
+// for the status. kPermissionDenied, kNotFound, kUnimplemented or kFailedPrecondition, by cause.
+absl::Status RefusedStatus(std::string_view what, const Completion& completion,
+                           std::string_view wire_name);
+absl::Status UnsupportedStatus(std::string_view text);    // kUnimplemented
+absl::Status TimedOutStatus(std::string_view text);       // kDeadlineExceeded
+absl::Status CannotConnectStatus(std::string_view text);  // kUnavailable
+absl::Status ProtocolStatus(WireError error);             // kInternal
+absl::Status ProtocolStatus(std::string_view text);
+absl::Status LostStatus(CloseReason reason, int error);  // kUnavailable
+absl::Status ClosedStatus();                             // kCancelled
+
+// The same failure with "context: " before its text.
+absl::Status WithContext(std::string_view context, const absl::Status& status);
+
+}  // namespace vof
+
+#endif  // VOF_CORE_ENGINE_INITIATOR_STATUS_H_
