@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/config/text_proto.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <limits>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace vof {
+namespace {
+
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::DescriptorPool;
+
+// The text between the first `before` and the `after` that follows it.
+std::optional<std::string> Between(const std::string& text, const std::string& before,
+                                   const std::string& after) {
+  const size_t start = text.find(before);
+  if (start == std::string::npos) return std::nullopt;
+  const size_t from = start + before.size();
+  const size_t end = text.find(after, from);
+  if (end == std::string::npos) return std::nullopt;
+  return text.substr(from, end - from);
+}
+
+std::string KnownFields(const Descriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.field_count(); ++i) names.push_back(std::string(type.field(i)->name()));
+  return absl::StrJoin(names, ", ");
+}
+
+// The name under which a block of this type is written: "file" for FileStore.
+std::string BlockName(const Descriptor& type) {
+  const google::protobuf::FileDescriptor& file = *type.file();
+  for (int m = 0; m < file.message_type_count(); ++m) {
+    for (int f = 0; f < file.message_type(m)->field_count(); ++f) {
+      const google::protobuf::FieldDescriptor& field = *file.message_type(m)->field(f);
+      if (field.message_type() == &type) return std::string(field.name());
+    }
+  }
+  return std::string(type.name());
+}
+
+// Protobuf's message in the terms of the person who wrote the file.
+std::string Explain(const std::string& message, const Descriptor& root) {
+  const auto type_name = Between(message, "Message type \"", "\"");
+  const auto field = Between(message, "has no field named \"", "\"");
+  if (type_name && field) {
+    const Descriptor* const type = root.file()->pool()->FindMessageTypeByName(*type_name);
+    if (type != nullptr) {
+      const std::string block = type == &root ? "" : absl::StrCat(" in ", BlockName(*type));
+      return absl::StrCat("unknown field \"", *field, "\"", block, "; known: ", KnownFields(*type));
+    }
+  }
+  if (absl::StartsWith(message, "Expected string, got:")) {
+    return absl::StrCat(message, " (texts and sizes are written in quotes)");
+  }
+  if (absl::StartsWith(message, "Need space between number and identifier")) {
+    return absl::StrCat(message, " (sizes are written in quotes, as \"64M\")");
+  }
+  return message;
+}
+
+// The parser reports an unknown field at the token behind its name. Columns count a tab to the next
+// multiple of 8, as the tokenizer does; the answer is `column` itself when the name is not before
+// it on this line.
+int ColumnOfName(std::string_view text, int line, int column, const std::string& name) {
+  for (; line > 0; --line) {
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) return column;
+    text.remove_prefix(end + 1);
+  }
+  const std::string_view in_line = text.substr(0, text.find('\n'));
+  int found = column;
+  int at = 0;
+  for (size_t i = 0; i < in_line.size() && at < column; ++i) {
+    if (in_line.substr(i, name.size()) == name) found = at;
+    at = in_line[i] == '\t' ? (at / 8 + 1) * 8 : at + 1;
+  }
+  return found;
+}
+
+class Collector final : public google::protobuf::io::ErrorCollector {
+ public:
+  Collector(std::string_view text, const std::string& file_name, const Descriptor& root)
+      : text_(text), file_name_(file_name), root_(root) {}
+
+  void AddError(int line, int column, const std::string& message) override {
+    const auto unknown = Between(message, "has no field named \"", "\"");
+    if (unknown) column = ColumnOfName(text_, line, column, *unknown);
+    errors_.push_back({FormatPlace(file_name_, line, column), Explain(message, root_)});
+  }
+  // Warnings are about constructs that will stop working: a strict reader takes them for errors.
+  void AddWarning(int line, int column, const std::string& message) override {
+    AddError(line, column, message);
+  }
+  SettingErrors TakeErrors() { return std::move(errors_); }
+
+ private:
+  const std::string_view text_;
+  const std::string& file_name_;
+  const Descriptor& root_;
+  SettingErrors errors_;
+};
+
+}  // namespace
+
+std::string FormatPlace(const std::string& file_name, int line, int column) {
+  if (line < 0) return file_name;
+  return absl::StrCat(file_name, ":", line + 1, ":", column + 1);
+}
+
+SettingErrors ParseTextProto(std::string_view text, const std::string& file_name,
+                             google::protobuf::Message* message,
+                             google::protobuf::TextFormat::ParseInfoTree* places) {
+  if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return {{file_name, "is larger than 2 GiB"}};
+  }
+  Collector collector(text, file_name, *message->GetDescriptor());
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  parser.WriteLocationsTo(places);
+  google::protobuf::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
+  const bool parsed = parser.Parse(&input, message);
+  SettingErrors errors = collector.TakeErrors();
+  if (!parsed && errors.empty()) errors.push_back({file_name, "cannot be parsed"});
+  return errors;
+}
+
+}  // namespace vof
