@@ -59,6 +59,7 @@ class DeviceRequest {
   }
   // Copies at most kInlineResultBytes in all into the request itself.
   bool AddResultBytes(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return true;
     if (bytes.size() > kInlineResultBytes - inline_used_) return false;
     std::byte* to = inline_.data() + inline_used_;
     std::memcpy(to, bytes.data(), bytes.size());

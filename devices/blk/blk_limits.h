@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The limits of the block device, advertised to drivers and enforced by the parser, with the
+// arithmetic that derives them.
+#ifndef VOF_DEVICES_BLK_BLK_LIMITS_H_
+#define VOF_DEVICES_BLK_BLK_LIMITS_H_
+
+#include <cstdint>
+
+#include "core/base/limits.h"
+#include "devices/blk/blk_wire.h"
+
+namespace vof {
+
+// A driver that fills seg_max segments of size_max bytes stays within the largest request of the
+// stack. 126 data segments, a header and a status fill a virtqueue of 128 descriptors. More and
+// larger segments are served all the same, up to kMaxDataBytes and kMaxSegments.
+inline constexpr uint32_t kBlkSegMax = 126;
+inline constexpr uint32_t kBlkSizeMax = kMaxDataBytes / 128;
+static_assert(uint64_t{kBlkSegMax} * kBlkSizeMax <= kMaxDataBytes);
+static_assert(kBlkSegMax + 2 <= kMaxSegments);
+static_assert(kBlkSizeMax >= 4096, "drivers need at least a page");
+
+// Segments of one discard or write-zeroes request; their list is copied before anything is done.
+inline constexpr uint32_t kBlkMaxRanges = 16;
+// A memory disk drops pages on the reactor that serves the queue, at about 50 us per MiB of used
+// pages: 16 segments keep it from others for at most about 50 ms.
+inline constexpr uint32_t kBlkMaxDiscardSectors = (64u << 20) / kSectorBytes;
+// Zeroes may have to be written: a request costs at most as much as 16 of the largest writes.
+inline constexpr uint32_t kBlkMaxWriteZeroesSectors = kMaxDataBytes / kSectorBytes;
+
+}  // namespace vof
+
+#endif  // VOF_DEVICES_BLK_BLK_LIMITS_H_

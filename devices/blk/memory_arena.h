@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytes of a memory disk: one contiguous mapping that grows and shrinks in place, so that
+// memory which was lent to a transport never moves and never goes away.
+//
+//   auto arena = MemoryArena::Create({.size_bytes = 1 << 30});
+//   std::memcpy((*arena)->data() + offset, ...);
+//   (*arena)->Zero(offset, length, /*may_unmap=*/true);
+//
+// Pages are taken when they are first written. data(), size_bytes() and Zero() from any thread;
+// Resize from one at a time.
+#ifndef VOF_DEVICES_BLK_MEMORY_ARENA_H_
+#define VOF_DEVICES_BLK_MEMORY_ARENA_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace vof {
+
+enum class HugePages : uint8_t {
+  kOff,
+  kTransparent,  // asks for them; the kernel gives what it can
+  kReserved,     // from the pool of /proc/sys/vm/nr_hugepages, an error when it is too small
+};
+
+class MemoryArena {
+ public:
+  struct Options {
+    uint64_t size_bytes = 0;
+    // The largest size that Resize can give it: address space only. 0: four times the size, at
+    // least 64 GiB.
+    uint64_t max_size_bytes = 0;
+    HugePages huge_pages = HugePages::kTransparent;
+  };
+
+  static absl::StatusOr<std::shared_ptr<MemoryArena>> Create(const Options& options);
+  ~MemoryArena();
+  MemoryArena(const MemoryArena&) = delete;
+  MemoryArena& operator=(const MemoryArena&) = delete;
+
+  std::byte* data() const { return data_; }
+  uint64_t size_bytes() const { return size_bytes_.load(std::memory_order_acquire); }
+
+  absl::Status Resize(uint64_t size_bytes);
+  // Makes a range read as zeros; with `may_unmap` gives whole pages back to the system.
+  void Zero(uint64_t offset_bytes, uint64_t length_bytes, bool may_unmap);
+
+ private:
+  MemoryArena(std::byte* data, uint64_t reserved_bytes, HugePages huge_pages);
+  uint64_t RoundUp(uint64_t size_bytes) const;
+  absl::Status Commit(uint64_t end_bytes);
+
+  std::byte* const data_;
+  const uint64_t reserved_bytes_;
+  const HugePages huge_pages_;
+  const uint64_t page_bytes_;
+  uint64_t committed_bytes_ = 0;  // mapped for use from the start; only grows
+  std::atomic<uint64_t> size_bytes_ = 0;
+};
+
+}  // namespace vof
+
+#endif  // VOF_DEVICES_BLK_MEMORY_ARENA_H_
