@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/transfer/file_endpoint.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tools/common/size.h"
+
+namespace vof {
+namespace {
+
+struct FileShape {
+  uint64_t size_bytes = 0;
+  bool is_block_device = false;
+};
+
+absl::StatusOr<FileShape> ShapeOf(const UniqueFd& fd, const std::string& path) {
+  struct stat info;
+  if (fstat(fd.get(), &info) != 0) return FileError("examine", path, errno);
+  if (S_ISREG(info.st_mode)) return FileShape{static_cast<uint64_t>(info.st_size), false};
+  if (!S_ISBLK(info.st_mode)) {
+    return absl::UnknownError(absl::StrCat(path, " is neither a regular file nor a block device"));
+  }
+  uint64_t size_bytes = 0;
+  if (ioctl(fd.get(), BLKGETSIZE64, &size_bytes) != 0) return FileError("size", path, errno);
+  return FileShape{size_bytes, true};
+}
+
+absl::Status ErrorAt(std::string_view action, const std::string& path, uint64_t offset_bytes,
+                     int error_number) {
+  return FileError(action, absl::StrCat(path, " at offset ", offset_bytes), error_number);
+}
+
+absl::Status TooSmall(const std::string& path, uint64_t has_bytes, uint64_t needed_bytes) {
+  return absl::OutOfRangeError(absl::StrCat(path, " is too small: it holds ", has_bytes, " bytes (",
+                                            HumanSize(has_bytes), "), ", needed_bytes, " bytes (",
+                                            HumanSize(needed_bytes), ") are to be written"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenForReading(
+    const std::string& path) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.ok()) return FileError("open", path, errno);
+  const absl::StatusOr<FileShape> shape = ShapeOf(fd, path);
+  if (!shape.ok()) return shape.status();
+  return std::unique_ptr<FileEndpoint>(
+      new FileEndpoint(path, std::move(fd), shape->size_bytes, shape->is_block_device));
+}
+
+absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::Create(const std::string& path,
+                                                                   uint64_t size_bytes) {
+  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd.ok()) return FileError("create", path, errno);
+  const absl::StatusOr<FileShape> shape = ShapeOf(fd, path);
+  if (!shape.ok()) return shape.status();
+  if (shape->is_block_device) {
+    if (shape->size_bytes < size_bytes) return TooSmall(path, shape->size_bytes, size_bytes);
+  } else if (ftruncate(fd.get(), 0) != 0 ||
+             ftruncate(fd.get(), static_cast<off_t>(size_bytes)) != 0) {
+    return FileError(absl::StrCat("give ", size_bytes, " bytes to"), path, errno);
+  }
+  return std::unique_ptr<FileEndpoint>(
+      new FileEndpoint(path, std::move(fd), size_bytes, shape->is_block_device));
+}
+
+absl::StatusOr<Extent> FileEndpoint::ExtentAt(uint64_t offset_bytes) {
+  const auto at = static_cast<off_t>(offset_bytes);
+  const off_t data = lseek(fd_.get(), at, SEEK_DATA);
+  if (data < 0) {
+    if (errno == ENXIO) return Extent{size_bytes_, true};
+    // Neither block devices nor every file system know holes.
+    return Extent{size_bytes_, false};
+  }
+  if (data > at) return Extent{std::min(static_cast<uint64_t>(data), size_bytes_), true};
+  const off_t hole = lseek(fd_.get(), at, SEEK_HOLE);
+  if (hole <= at) return Extent{size_bytes_, false};
+  return Extent{std::min(static_cast<uint64_t>(hole), size_bytes_), false};
+}
+
+absl::Status FileEndpoint::Read(uint64_t offset_bytes, std::span<std::byte> buffer) {
+  while (!buffer.empty()) {
+    const ssize_t got =
+        pread(fd_.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset_bytes));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrorAt("read", path_, offset_bytes, errno);
+    if (got == 0) {
+      return absl::UnknownError(
+          absl::StrCat(path_, " ended at offset ", offset_bytes, " while it was read"));
+    }
+    buffer = buffer.subspan(static_cast<size_t>(got));
+    offset_bytes += static_cast<uint64_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::Write(uint64_t offset_bytes, std::span<const std::byte> data) {
+  while (!data.empty()) {
+    const ssize_t put =
+        pwrite(fd_.get(), data.data(), data.size(), static_cast<off_t>(offset_bytes));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return ErrorAt("write", path_, offset_bytes, errno);
+    data = data.subspan(static_cast<size_t>(put));
+    offset_bytes += static_cast<uint64_t>(put);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::Zero(uint64_t offset_bytes, uint64_t size_bytes) {
+  if (!is_block_device_) return absl::OkStatus();
+  const int result = fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                               static_cast<off_t>(offset_bytes), static_cast<off_t>(size_bytes));
+  if (result == 0) return absl::OkStatus();
+  // Devices without it, and ranges that are not multiples of their sectors.
+  return WriteZeroBytes(offset_bytes, size_bytes);
+}
+
+absl::Status FileEndpoint::WriteZeroBytes(uint64_t offset_bytes, uint64_t size_bytes) {
+  static constexpr std::array<std::byte, 64 << 10> kZeros{};
+  while (size_bytes > 0) {
+    const size_t now = std::min<uint64_t>(size_bytes, kZeros.size());
+    const absl::Status written = Write(offset_bytes, std::span(kZeros).first(now));
+    if (!written.ok()) return written;
+    offset_bytes += now;
+    size_bytes -= now;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileEndpoint::Flush() {
+  if (fdatasync(fd_.get()) != 0) return FileError("flush", path_, errno);
+  return absl::OkStatus();
+}
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  struct stat first, second;
+  if (stat(a.c_str(), &first) != 0 || stat(b.c_str(), &second) != 0) return false;
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+}  // namespace vof

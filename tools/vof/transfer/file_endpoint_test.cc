@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/transfer/file_endpoint.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace vof {
+namespace {
+
+std::string TestPath(const std::string& name) { return testing::TempDir() + "/" + name; }
+
+void WriteFile(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+}
+
+TEST(FileEndpointTest, CreateTruncatesAndSizes) {
+  const std::string path = TestPath("created");
+  WriteFile(path, std::string(10'000, 'x'));
+  auto file = FileEndpoint::Create(path, 5001);
+  ASSERT_EQ(file.status(), absl::OkStatus());
+  EXPECT_EQ((*file)->size_bytes(), 5001u);
+  EXPECT_EQ(std::filesystem::file_size(path), 5001u);
+  const std::vector<std::byte> data(100, std::byte{'a'});
+  ASSERT_EQ((*file)->Write(4901, data), absl::OkStatus());
+  ASSERT_EQ((*file)->Zero(0, 4901), absl::OkStatus());
+  ASSERT_EQ((*file)->Flush(), absl::OkStatus());
+
+  auto again = FileEndpoint::OpenForReading(path);
+  ASSERT_EQ(again.status(), absl::OkStatus());
+  std::vector<std::byte> back(5001);
+  ASSERT_EQ((*again)->Read(0, back), absl::OkStatus());
+  EXPECT_EQ(back[4900], std::byte{0});
+  EXPECT_EQ(back[4901], std::byte{'a'});
+}
+
+TEST(FileEndpointTest, ExtentsFollowHoles) {
+  const std::string path = TestPath("sparse");
+  {
+    auto file = FileEndpoint::Create(path, 4 << 20);
+    ASSERT_EQ(file.status(), absl::OkStatus());
+    const std::vector<std::byte> data(65536, std::byte{'a'});
+    ASSERT_EQ((*file)->Write(1 << 20, data), absl::OkStatus());
+  }
+  auto file = FileEndpoint::OpenForReading(path);
+  ASSERT_EQ(file.status(), absl::OkStatus());
+  uint64_t data_bytes = 0;
+  for (uint64_t at = 0; at < (*file)->size_bytes();) {
+    const absl::StatusOr<Extent> extent = (*file)->ExtentAt(at);
+    ASSERT_EQ(extent.status(), absl::OkStatus());
+    ASSERT_GT(extent->end_bytes, at);
+    if (!extent->is_hole) data_bytes += extent->end_bytes - at;
+    at = extent->end_bytes;
+  }
+  // A file system without holes calls all of it data.
+  EXPECT_TRUE(data_bytes == 65536 || data_bytes == 4 << 20) << data_bytes;
+}
+
+TEST(FileEndpointTest, ErrorsNameThePath) {
+  const auto missing = FileEndpoint::OpenForReading("/nonexistent/x");
+  EXPECT_EQ(missing.status().message(), "cannot open /nonexistent/x: No such file or directory");
+  const auto directory = FileEndpoint::Create("/nonexistent/x", 1);
+  EXPECT_EQ(directory.status().message(),
+            "cannot create /nonexistent/x: No such file or directory");
+  const auto odd = FileEndpoint::OpenForReading("/dev/null");
+  EXPECT_EQ(odd.status().message(), "/dev/null is neither a regular file nor a block device");
+}
+
+TEST(FileEndpointTest, FileThatShrinksIsAnError) {
+  const std::string path = TestPath("shrinks");
+  WriteFile(path, std::string(8192, 'x'));
+  auto file = FileEndpoint::OpenForReading(path);
+  ASSERT_EQ(file.status(), absl::OkStatus());
+  ASSERT_EQ(truncate(path.c_str(), 100), 0);
+  std::vector<std::byte> buffer(8192);
+  const absl::Status read = (*file)->Read(0, buffer);
+  EXPECT_NE(std::string(read.message()).find("ended at offset 100"), std::string::npos) << read;
+}
+
+TEST(FileEndpointTest, SameFileIsSeenThroughLinks) {
+  const std::string path = TestPath("original"), link = TestPath("link");
+  WriteFile(path, "x");
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(path, link);
+  EXPECT_TRUE(IsSameFile(path, link));
+  EXPECT_FALSE(IsSameFile(path, "/nonexistent"));
+}
+
+}  // namespace
+}  // namespace vof

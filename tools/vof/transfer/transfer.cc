@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/transfer/transfer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "tools/vof/transfer/workers.h"
+
+namespace vof {
+namespace {
+
+constexpr uint64_t kNoDifference = std::numeric_limits<uint64_t>::max();
+
+std::function<bool()> TickOf(const TransferOptions& options,
+                             const std::atomic<uint64_t>& done_bytes) {
+  if (!options.tick) return nullptr;
+  return [&] { return options.tick(done_bytes); };
+}
+
+absl::Status MovePieces(PieceSource* source, PieceSink* sink, uint32_t buffer_bytes,
+                        std::atomic<uint64_t>* done_bytes) {
+  std::vector<std::byte> buffer(buffer_bytes);
+  Piece piece;
+  while (true) {
+    const absl::StatusOr<bool> more = source->Next(&piece, buffer);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+    const size_t data_bytes = piece.is_hole ? 0 : piece.size_bytes;
+    const absl::Status put = sink->Put(piece, std::span(buffer).first(data_bytes));
+    if (!put.ok()) return put;
+    *done_bytes += piece.size_bytes;
+  }
+}
+
+// The comparison of one pair of endpoints, shared by its workers.
+class Comparison {
+ public:
+  Comparison(Endpoint* a, Endpoint* b, uint64_t size_bytes, const PieceLimits& limits)
+      : a_(a), b_(b), limits_(limits), planner_(a, {.size_bytes = size_bytes}, limits) {}
+
+  absl::Status Work();
+  void Stop() { planner_.Stop(); }
+  const std::atomic<uint64_t>& done_bytes() const { return done_bytes_; }
+  uint64_t first_difference() const { return first_difference_; }
+
+ private:
+  absl::Status CompareHole(const Piece& piece, std::span<std::byte> a, std::span<std::byte> b);
+  absl::Status CompareData(uint64_t offset_bytes, std::span<std::byte> a, std::span<std::byte> b);
+  void Report(uint64_t offset_bytes);
+
+  Endpoint* const a_;
+  Endpoint* const b_;
+  const PieceLimits limits_;
+  PiecePlanner planner_;
+  std::atomic<uint64_t> done_bytes_ = 0;
+  std::mutex mutex_;
+  uint64_t first_difference_ = kNoDifference;
+};
+
+absl::Status Comparison::Work() {
+  std::vector<std::byte> a(limits_.data_bytes);
+  std::vector<std::byte> b(limits_.data_bytes);
+  Piece piece;
+  while (true) {
+    const absl::StatusOr<bool> more = planner_.Next(&piece);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+    const absl::Status compared =
+        piece.is_hole ? CompareHole(piece, a, b)
+                      : CompareData(piece.offset_bytes, std::span(a).first(piece.size_bytes),
+                                    std::span(b).first(piece.size_bytes));
+    if (!compared.ok()) return compared;
+    done_bytes_ += piece.size_bytes;
+  }
+}
+
+absl::Status Comparison::CompareHole(const Piece& piece, std::span<std::byte> a,
+                                     std::span<std::byte> b) {
+  const uint64_t end_bytes = piece.offset_bytes + piece.size_bytes;
+  for (uint64_t at = piece.offset_bytes; at < end_bytes;) {
+    const absl::StatusOr<Extent> other = b_->ExtentAt(at);
+    if (!other.ok()) return other.status();
+    uint64_t step_bytes = std::min(other->end_bytes, end_bytes) - at;
+    if (!other->is_hole) {
+      step_bytes = std::min<uint64_t>(step_bytes, limits_.data_bytes);
+      const absl::Status compared = CompareData(at, a.first(step_bytes), b.first(step_bytes));
+      if (!compared.ok()) return compared;
+    }
+    at += step_bytes;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::CompareData(uint64_t offset_bytes, std::span<std::byte> a,
+                                     std::span<std::byte> b) {
+  if (const absl::Status read = a_->Read(offset_bytes, a); !read.ok()) return read;
+  if (const absl::Status read = b_->Read(offset_bytes, b); !read.ok()) return read;
+  if (std::memcmp(a.data(), b.data(), a.size()) == 0) return absl::OkStatus();
+  const auto where = std::mismatch(a.begin(), a.end(), b.begin());
+  Report(offset_bytes + static_cast<uint64_t>(where.first - a.begin()));
+  return absl::OkStatus();
+}
+
+void Comparison::Report(uint64_t offset_bytes) {
+  // Pieces are planned in order: all that lie before this one are with some worker already.
+  planner_.Stop();
+  const std::lock_guard lock(mutex_);
+  first_difference_ = std::min(first_difference_, offset_bytes);
+}
+
+}  // namespace
+
+absl::Status RunTransfer(PieceSource* source, PieceSink* sink, const TransferOptions& options,
+                         TransferCounts* counts) {
+  std::atomic<uint64_t> done_bytes = 0;
+  const absl::Status moved =
+      RunWorkers(options.depth,
+                 [&] { return MovePieces(source, sink, options.limits.data_bytes, &done_bytes); },
+                 {.stop =
+                      [&] {
+                        source->Stop();
+                        sink->Stop();
+                      },
+                  .tick = TickOf(options, done_bytes)});
+  counts->bytes = done_bytes;
+  counts->zero_bytes = sink->zero_bytes();
+  return moved.ok() ? sink->Finish() : moved;
+}
+
+absl::StatusOr<std::optional<uint64_t>> FindDifference(Endpoint* a, Endpoint* b,
+                                                       uint64_t size_bytes,
+                                                       const TransferOptions& options,
+                                                       TransferCounts* counts) {
+  Comparison comparison(a, b, size_bytes, options.limits);
+  const absl::Status compared = RunWorkers(
+      options.depth, [&] { return comparison.Work(); },
+      {.stop = [&] { comparison.Stop(); }, .tick = TickOf(options, comparison.done_bytes())});
+  counts->bytes = comparison.done_bytes();
+  if (!compared.ok()) return compared;
+  if (comparison.first_difference() == kNoDifference) return std::optional<uint64_t>();
+  return std::optional<uint64_t>(comparison.first_difference());
+}
+
+}  // namespace vof
