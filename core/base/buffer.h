@@ -6,7 +6,8 @@
 //   std::array<ConstBuffer, 2> scattered = {header, payload};
 //   uint64_t total_bytes = TotalBytes(scattered);
 //
-// Both types are laid out like `struct iovec`, so that an array of them goes to readv/writev as it is.
+// Both types are laid out like `struct iovec`, so that an array of them goes to readv/writev as it
+// is.
 #ifndef VOF_CORE_BASE_BUFFER_H_
 #define VOF_CORE_BASE_BUFFER_H_
 
@@ -43,10 +44,10 @@ struct ConstBuffer {
 
 // The layout promise that lets a transport cast instead of copy.
 template <typename Buffer>
-inline constexpr bool kIsIovec =
-    std::is_standard_layout_v<Buffer> && sizeof(Buffer) == sizeof(iovec) &&
-    offsetof(Buffer, data) == offsetof(iovec, iov_base) &&
-    offsetof(Buffer, size_bytes) == offsetof(iovec, iov_len);
+inline constexpr bool kIsIovec = std::is_standard_layout_v<Buffer> &&
+                                 sizeof(Buffer) == sizeof(iovec) &&
+                                 offsetof(Buffer, data) == offsetof(iovec, iov_base) &&
+                                 offsetof(Buffer, size_bytes) == offsetof(iovec, iov_len);
 static_assert(kIsIovec<MutableBuffer> && kIsIovec<ConstBuffer>);
 
 template <typename Buffer>

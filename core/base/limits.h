@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every limit of the stack, with the arithmetic that derives it. A number that a peer chooses is compared
-// with one of these before memory is taken for it.
+// Every limit of the stack, with the arithmetic that derives it. A number that a peer chooses is
+// compared with one of these before memory is taken for it.
 #ifndef VOF_CORE_BASE_LIMITS_H_
 #define VOF_CORE_BASE_LIMITS_H_
 
@@ -22,15 +22,16 @@ inline constexpr uint16_t kFirstReservedCommandId = 0xff00;
 inline constexpr uint16_t kDefaultPort = 8549;
 
 // --- Requests ---
-// The largest data of one request, and what may surround it: a device header before, a status behind.
+// The largest data of one request, and what may surround it: a device header before, a status
+// behind.
 inline constexpr uint32_t kMaxDataBytes = 4u << 20;
 inline constexpr uint32_t kMaxFramingBytes = 4096;
 inline constexpr uint32_t kMaxRequestBytes = kMaxDataBytes + kMaxFramingBytes;
-// `ref` segments of one request: 4 MiB in 4 KiB pages (1024) and room for header, status and odd cuts.
-// Their descriptors take at most 1100 * 24 = 26,400 bytes of stash on a connection.
+// `ref` segments of one request: 4 MiB in 4 KiB pages (1024) and room for header, status and odd
+// cuts. Their descriptors take at most 1100 * 24 = 26,400 bytes of stash on a connection.
 inline constexpr uint16_t kMaxSegments = 1100;
-// Pieces in which a device may lend a result: a whole request of zeros from a 1 MiB page of them is 5,
-// plus the device's own framing.
+// Pieces in which a device may lend a result: a whole request of zeros from a 1 MiB page of them is
+// 5, plus the device's own framing.
 inline constexpr int kMaxResultPieces = 8;
 // Bytes a device may return without memory of its own (a block status is 1, a net header 12).
 inline constexpr uint32_t kInlineResultBytes = 32;
@@ -42,20 +43,28 @@ inline constexpr uint32_t kMaxConnections = 16384;
 inline constexpr Nanoseconds kHandshakeTimeout = 10 * kNanosecondsPerSecond;
 inline constexpr Nanoseconds kResetTimeout = 2 * kNanosecondsPerSecond;
 inline constexpr int kMissedKeepalives = 3;  // silent intervals after which the target drops a peer
+// How long a connection that ends may take to send its last output (also to a peer that has closed
+// its own direction), and to read on until the peer has seen it.
+inline constexpr Nanoseconds kFlushTimeout = 5 * kNanosecondsPerSecond;
+inline constexpr Nanoseconds kLingerTimeout = 1 * kNanosecondsPerSecond;
 inline constexpr uint32_t kMinKeepaliveMs = 100;
 inline constexpr uint32_t kMaxKeepaliveMs = 3'600'000;
 
 // --- Memory of one reactor ---
 // One receive per turn: 64 requests of 4 KiB, and small enough to stay in a second-level cache.
 inline constexpr size_t kScratchBytes = 256u << 10;
-// Payload pool: must hold at least one largest request in each direction; the default holds 16 of them.
+// Payload pool: must hold at least one largest request in each direction; the default holds 16 of
+// them.
 inline constexpr size_t kDefaultPoolBytes = 128u << 20;
 inline constexpr size_t kMinPoolBytes = 2 * size_t{8u << 20};
-// Above this a payload is received straight into its own memory; below, copied from the scratch buffer:
-// see BM_ReceiveThreshold in testing/bench.
+// Above this a payload is received straight into its own memory; below, copied from the scratch
+// buffer: see BM_ReceiveThreshold in testing/bench.
 inline constexpr size_t kDirectReceiveBytes = 16u << 10;
 // Unsent answers to commands beyond a queue's size: the reader pauses above this.
 inline constexpr size_t kMaxReplyBacklogBytes = 64u << 10;
+// Fairness between connections: what one of them may do in one turn of its reactor.
+inline constexpr int kMaxReceivesPerTurn = 4;
+inline constexpr int kMaxSendsPerTurn = 16;
 // Entries of one vectored write or read (IOV_MAX).
 inline constexpr int kMaxIovecs = 1024;
 

@@ -4,8 +4,8 @@
 //
 //   struct Header { Le16 opcode; Le16 command_id; Le32 length; };
 //   static_assert(sizeof(Header) == 8);
-//   Header h = ReadStruct<Header>(bytes);   // bytes.size() >= sizeof(Header), checked by the caller
-//   if (h.length > limit) ...               // converts to the host's integer
+//   Header h = ReadStruct<Header>(bytes);   // bytes.size() >= sizeof(Header), checked by the
+//   caller if (h.length > limit) ...               // converts to the host's integer
 #ifndef VOF_CORE_BASE_LITTLE_ENDIAN_H_
 #define VOF_CORE_BASE_LITTLE_ENDIAN_H_
 

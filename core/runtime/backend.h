@@ -9,7 +9,8 @@
 //   auto link = (*backend)->Dial(uri, deadline);           // blocks; a control thread
 //   reactor->Add((*link)->Attach(std::move(engine)));
 //
-// A backend knows transports and connections, never devices. Registry and backends outlive what they made.
+// A backend knows transports and connections, never devices. Registry and backends outlive what
+// they made.
 #ifndef VOF_CORE_RUNTIME_BACKEND_H_
 #define VOF_CORE_RUNTIME_BACKEND_H_
 
@@ -53,7 +54,7 @@ class Listener {
 };
 
 struct SocketOptions {
-  int send_buffer_bytes = 0;     // 0: the kernel's choice
+  int send_buffer_bytes = 0;  // 0: the kernel's choice
   int receive_buffer_bytes = 0;
   int backlog = 1024;
 };
@@ -62,12 +63,12 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view scheme() const = 0;
-  // `uri.name` is ignored. A host name listens on each of its addresses. Call it on `reactor`'s thread or
-  // before the reactor runs. Errors name the address.
+  // `uri.name` is ignored. A host name listens on each of its addresses. Call it on `reactor`'s
+  // thread or before the reactor runs. Errors name the address.
   virtual absl::StatusOr<std::unique_ptr<Listener>> Listen(const Uri& uri, Reactor* reactor,
                                                            AcceptHandler accept) = 0;
-  // Connects; tries each address of the name in turn until `deadline`. Blocks: for control threads only.
-  // kUnavailable: cannot connect; kDeadlineExceeded: nobody answered in time.
+  // Connects; tries each address of the name in turn until `deadline`. Blocks: for control threads
+  // only. kUnavailable: cannot connect; kDeadlineExceeded: nobody answered in time.
   virtual absl::StatusOr<std::unique_ptr<Link>> Dial(const Uri& uri, MonotonicTime deadline) = 0;
 };
 

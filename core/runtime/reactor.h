@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One core's worth of connections: polls them, fires their timers, sleeps when there is nothing to do.
+// One core's worth of connections: polls them, fires their timers, sleeps when there is nothing to
+// do.
 //
 //   auto reactor = Reactor::Create({.name = "target-0", .spin = Milliseconds(0)});
 //   std::thread thread([&] { (*reactor)->Run(); });
 //   (*reactor)->Post([&] { (*reactor)->Add(std::move(connection)); });
 //   (*reactor)->Stop(); thread.join();
 //
-// A connection that had something to do stays on the active list and is polled without a system call for
-// `spin`; then it is armed and the reactor sleeps in epoll_wait. Busy polling never sleeps. Every method but
-// Post, Stop and the constructor belongs to the thread that runs the reactor (checked in debug builds).
+// A connection that had something to do stays on the active list and is polled directly, without
+// asking epoll, for `spin`; then it is armed and, when the list is empty, the reactor sleeps in
+// epoll_wait. So a turn costs what is ready, however many connections are idle. Busy polling never
+// sleeps; connections that were quiet for a while are left to epoll even then, so that they do not
+// slow the busy ones. Every method but Post and Stop belongs to the thread that runs the reactor
+// (checked in debug builds).
 #ifndef VOF_CORE_RUNTIME_REACTOR_H_
 #define VOF_CORE_RUNTIME_REACTOR_H_
 
@@ -18,7 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -26,19 +30,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/buffer.h"
 #include "core/base/executor.h"
 #include "core/base/limits.h"
 #include "core/base/time.h"
 #include "core/memory/buffer_pool.h"
 #include "core/runtime/connection.h"
+#include "core/runtime/epoll_set.h"
+#include "core/runtime/mailbox.h"
+#include "core/runtime/timer_heap.h"
 
 namespace vof {
 
 struct ReactorOptions {
   std::string name = "reactor";
-  bool busy_poll = false;          // never sleep
-  Nanoseconds spin = 0;            // how long an idle connection is polled before the reactor sleeps
-  int cpu = -1;                    // pin the running thread to it; -1: do not
+  bool busy_poll = false;  // never sleep
+  Nanoseconds spin = 0;    // how long an idle connection is polled before the reactor sleeps
+  int cpu = -1;            // pin the running thread to it; -1: do not
   size_t pool_bytes = kDefaultPoolBytes;
   size_t scratch_bytes = kScratchBytes;
 };
@@ -47,7 +55,9 @@ class Reactor final : public Executor {
  public:
   // Errors name what the kernel refused (descriptor limit, CPU that is not there).
   static absl::StatusOr<std::unique_ptr<Reactor>> Create(const ReactorOptions& options);
-  ~Reactor();  // not running; every connection is closed and destroyed, posted work is dropped
+  // Not running; posted work is dropped, every connection is closed, driven until its device
+  // requests have completed, and destroyed.
+  ~Reactor();
 
   // Any thread.
   void Post(std::function<void()> work) override;
@@ -58,8 +68,8 @@ class Reactor final : public Executor {
   // One turn; sleeps at most `max_wait` when there is nothing to do (0: do not sleep).
   void RunOnce(Nanoseconds max_wait);
 
-  // The reactor polls and owns it until it is finished. `on_finished` (may be empty) is called just before
-  // it is destroyed, on this thread.
+  // The reactor polls and owns it until it is finished; a closed one is noticed after a Wake.
+  // `on_finished` (may be empty) is called just before it is destroyed, on this thread.
   void Add(std::unique_ptr<Connection> connection,
            std::function<void(Connection*)> on_finished = nullptr);
   // Something outside gave the connection work (a Submit): poll it in this turn.
@@ -77,19 +87,71 @@ class Reactor final : public Executor {
   BufferPool& pool() { return pool_; }
   MonotonicTime now() const { return now_; }  // of this turn
   const ReactorOptions& options() const { return options_; }
-  bool InOwnThread() const { return owner_ == std::thread::id() || owner_ == std::this_thread::get_id(); }
+  // True also while no thread runs the reactor. Any thread.
+  bool InOwnThread() const {
+    const std::thread::id owner = owner_.load(std::memory_order_relaxed);
+    return owner == std::thread::id() || owner == std::this_thread::get_id();
+  }
 
  private:
+  struct EventTarget;
   struct Entry;
-  struct TimerEntry;
-  // The owner of this file fills this in.
+  struct Timer;
+  struct Watched;
+  struct Due {
+    Entry* entry;    // null: a timer of AddTimer
+    uint64_t token;  // may be cancelled by now
+  };
+
   explicit Reactor(const ReactorOptions& options);
+  absl::Status Open();
+  void EnterThread();
+
+  // The steps of a turn (reactor.cc).
+  void Turn(Nanoseconds max_wait);
+  void TakeEvents(Nanoseconds max_wait);
+  bool EventCheckDue();
+  void Dispatch(std::span<const epoll_event> events);
+  void RunMail();
+  void FireTimers();
+  void CloseAll();
+
+  // Connections (reactor_connections.cc).
+  void PollActive();
+  bool PollEntry(Entry* entry);
+  bool PutToSleep(Entry* entry);
+  bool Arm(Entry* entry, const WaitSet& wait);
+  void Activate(Entry* entry);
+  void WakeEntry(Entry* entry);
+  void UpdateDeadline(Entry* entry);
+  void Destroy(Entry* entry);
+  Nanoseconds SpinTime() const;
 
   ReactorOptions options_;
   BufferPool pool_;
+  MutableBuffer scratch_;
   MonotonicTime now_ = 0;
-  std::thread::id owner_;
+  uint64_t turn_ = 0;
+  std::atomic<std::thread::id> owner_{};
+  std::atomic<bool> stop_{false};
+
+  Mailbox mailbox_;
+  std::vector<std::function<void()>> mail_;  // being run
+  EpollSet epoll_;
+  int turns_since_check_ = 0;
+  MonotonicTime last_check_ = 0;
+
+  TimerHeap timer_heap_;
+  std::unordered_map<uint64_t, std::unique_ptr<Timer>> timers_;
+  uint64_t last_token_ = 0;
+  std::vector<Due> due_;
+
+  std::unique_ptr<EventTarget> mailbox_target_;
+  std::unordered_map<int, std::unique_ptr<Watched>> watched_;
+  std::vector<std::unique_ptr<Watched>> unwatched_;  // kept until no event can name them
+
   std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<Entry*> active_;  // polled in every turn
 };
 
 }  // namespace vof

@@ -5,8 +5,8 @@
 //   absl::StatusOr<Uri> uri = ParseUri("tcp://[::1]:8549/disk%200?queues=4");
 //   uri->host == "::1", uri->port == 8549, uri->name == "disk 0", uri->options.queues == 4
 //
-// The name is all that follows the first slash up to '?', percent-decoded once. An unknown key or a bad
-// value is an error that lists what is known. Pure; any thread.
+// The name is all that follows the first slash up to '?', percent-decoded once. An unknown key or a
+// bad value is an error that lists what is known. Pure; any thread.
 #ifndef VOF_CORE_RUNTIME_URI_H_
 #define VOF_CORE_RUNTIME_URI_H_
 
@@ -24,13 +24,14 @@ namespace vof {
 
 // The keys of a URI's query; each absent one leaves its default.
 struct UriOptions {
-  std::string initiator_name;             // ivqn=; empty: the program's own
-  uint16_t queues = 0;                    // 0: one, or what the program chooses
-  uint16_t queue_size = 0;                // 0: the most that the target offers
-  Dialect dialect = Dialect::kV5;         // v5 | ref
-  Nanoseconds connect_timeout = 10 * kNanosecondsPerSecond;  // "500ms", "10s"; a bare number is seconds
-  Nanoseconds io_timeout = 30 * kNanosecondsPerSecond;       // 0: none
-  Nanoseconds keepalive = 10 * kNanosecondsPerSecond;        // 0: none
+  std::string initiator_name;      // ivqn=; empty: the program's own
+  uint16_t queues = 0;             // 0: one, or what the program chooses
+  uint16_t queue_size = 0;         // 0: the most that the target offers
+  Dialect dialect = Dialect::kV5;  // v5 | ref
+  Nanoseconds connect_timeout =
+      10 * kNanosecondsPerSecond;                       // "500ms", "10s"; a bare number is seconds
+  Nanoseconds io_timeout = 30 * kNanosecondsPerSecond;  // 0: none
+  Nanoseconds keepalive = 10 * kNanosecondsPerSecond;   // 0: none
 };
 
 struct Uri {
@@ -38,7 +39,7 @@ struct Uri {
   std::string host;    // without brackets; may carry a scope ("fe80::1%eth0")
   uint16_t port = kDefaultPort;
   bool has_port = false;
-  std::string name;    // TVQN, decoded; empty in a listening address
+  std::string name;  // TVQN, decoded; empty in a listening address
   UriOptions options;
 };
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/tcp/tcp_backend.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "backends/tcp/tcp_dialer.h"
+#include "backends/tcp/tcp_listener.h"
+#include "backends/tcp/tcp_stream.h"
+#include "core/runtime/stream_link.h"
+
+namespace vof {
+
+TcpBackend::TcpBackend(const SocketOptions& options, Resolver resolver)
+    : options_(options), resolver_(std::move(resolver)) {}
+
+absl::StatusOr<std::unique_ptr<Listener>> TcpBackend::Listen(const Uri& uri, Reactor* reactor,
+                                                             AcceptHandler accept) {
+  return TcpListener::Open(uri, options_, resolver_, reactor, std::move(accept));
+}
+
+absl::StatusOr<std::unique_ptr<Link>> TcpBackend::Dial(const Uri& uri, MonotonicTime deadline) {
+  absl::StatusOr<TcpStream> stream = DialTcp(uri, options_, resolver_, deadline);
+  if (!stream.ok()) return stream.status();
+  return std::make_unique<StreamLink<TcpStream>>(*std::move(stream));
+}
+
+void RegisterTcp(BackendRegistry& registry, const SocketOptions& options) {
+  registry.Add(std::make_unique<TcpBackend>(options));
+}
+
+}  // namespace vof

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/tcp/tcp_listener.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "backends/tcp/socket_address.h"
+#include "backends/tcp/tcp_stream.h"
+#include "core/runtime/reactor.h"
+#include "core/runtime/stream_link.h"
+
+namespace vof {
+namespace {
+
+// With port 0 the first address chooses; another one may find that port taken, then all choose
+// again.
+constexpr int kPortAttempts = 16;
+
+FileDescriptor OpenReserve() { return FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+std::string Remedy(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return "another program listens there; choose another port, or 0 for any free one";
+    case EADDRNOTAVAIL:
+      return "this machine does not have that address (yet); see `ip address`";
+    case EACCES:
+      return "ports below 1024 need CAP_NET_BIND_SERVICE; choose a higher one";
+    case EMFILE:
+      return "descriptor limit of this process; raise `ulimit -n`";
+    case EAFNOSUPPORT:
+      return "this machine does not speak that address family";
+    default:
+      return "";
+  }
+}
+
+absl::Status ListenError(const SocketAddress& address, int error) {
+  std::string text =
+      absl::StrCat("cannot listen on ", address.Text(), ": ", strerrordesc_np(error));
+  if (const std::string remedy = Remedy(error); !remedy.empty())
+    absl::StrAppend(&text, " (", remedy, ")");
+  // Not ErrnoToStatus, whose text repeats the cause.
+  return absl::Status(absl::ErrnoToStatusCode(error), text);
+}
+
+// 0 or an errno.
+int ListenOn(const SocketAddress& address, const SocketOptions& options,
+             FileDescriptor* listening) {
+  FileDescriptor fd(
+      socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd) return errno;
+  const int on = 1;
+  // A port whose old connections are in TIME_WAIT is free for us.
+  if (setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) return errno;
+  if (address.family() == AF_INET6 &&
+      setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) != 0) {
+    return errno;
+  }
+  if (!SetBufferSizes(fd.get(), options).ok()) return EINVAL;
+  if (bind(fd.get(), address.get(), address.size_bytes()) != 0) return errno;
+  if (listen(fd.get(), options.backlog) != 0) return errno;
+  *listening = std::move(fd);
+  return 0;
+}
+
+// A name such as localhost has an IPv6 address even where there is no IPv6.
+bool MayBeAbsent(const SocketAddress& address, int error) {
+  return error == EAFNOSUPPORT || (error == EADDRNOTAVAIL && address.IsLoopback6());
+}
+
+struct Opened {
+  std::vector<FileDescriptor> sockets;
+  uint16_t port = 0;
+  int error = 0;  // of `failed`
+  SocketAddress failed;
+};
+
+Opened OpenAll(std::vector<SocketAddress> addresses, const SocketOptions& options) {
+  Opened opened;
+  opened.port = addresses.front().port();
+  int absent_error = 0;
+  for (SocketAddress& address : addresses) {
+    address.set_port(opened.port);
+    FileDescriptor fd;
+    if (const int error = ListenOn(address, options, &fd); error != 0) {
+      opened.failed = address;
+      if (MayBeAbsent(address, error)) {
+        absent_error = error;
+        continue;
+      }
+      opened.error = error;
+      return opened;
+    }
+    if (opened.port == 0) {
+      absl::StatusOr<SocketAddress> bound = SocketAddress::OfSocket(fd.get());
+      opened.port = bound.ok() ? bound->port() : 0;
+    }
+    opened.sockets.push_back(std::move(fd));
+  }
+  if (opened.sockets.empty()) opened.error = absent_error;
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
+                                                            const SocketOptions& options,
+                                                            const Resolver& resolver,
+                                                            Reactor* reactor,
+                                                            AcceptHandler accept) {
+  absl::StatusOr<std::vector<SocketAddress>> addresses =
+      resolver({.host = uri.host, .port = uri.port, .listening = true});
+  if (!addresses.ok()) return addresses.status();
+  Opened opened;
+  for (int attempt = 0; attempt < kPortAttempts; ++attempt) {
+    opened = OpenAll(*addresses, options);
+    const bool unlucky = uri.port == 0 && opened.error == EADDRINUSE;
+    if (!unlucky) break;
+  }
+  if (opened.error != 0) return ListenError(opened.failed, opened.error);
+  std::unique_ptr<TcpListener> listener(new TcpListener(options, reactor, std::move(accept)));
+  listener->sockets_ = std::move(opened.sockets);
+  listener->address_.scheme = "tcp";
+  listener->address_.host = uri.host;
+  listener->address_.port = opened.port;
+  listener->address_.has_port = true;
+  if (absl::Status s = listener->StartWatching(); !s.ok()) return s;
+  return listener;
+}
+
+TcpListener::TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept)
+    : options_(options), reactor_(reactor), accept_(std::move(accept)), reserve_(OpenReserve()) {}
+
+TcpListener::~TcpListener() {
+  StopWatching();
+  if (pause_timer_ != 0) reactor_->CancelTimer(pause_timer_);
+}
+
+absl::Status TcpListener::StartWatching() {
+  for (const FileDescriptor& socket : sockets_) {
+    const int fd = socket.get();
+    if (absl::Status s = reactor_->Watch(fd, [this, fd] { AcceptFrom(fd); }); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+void TcpListener::StopWatching() {
+  for (const FileDescriptor& socket : sockets_) reactor_->Unwatch(socket.get());
+}
+
+void TcpListener::AcceptFrom(int listening_fd) {
+  for (int i = 0; i < kAcceptBudget; ++i) {
+    FileDescriptor fd(accept4(listening_fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd) {
+      const int error = errno;
+      if (error == EAGAIN) return;
+      OnAcceptError(listening_fd, error);
+      if (pause_timer_ != 0) return;
+      continue;
+    }
+    // Fails when the client is gone already: nobody to tell.
+    absl::StatusOr<TcpStream> stream = TcpStream::Adopt(std::move(fd), options_);
+    if (stream.ok()) accept_(std::make_unique<StreamLink<TcpStream>>(*std::move(stream)));
+  }
+}
+
+void TcpListener::OnAcceptError(int listening_fd, int error) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+      TurnAway(listening_fd);
+      Pause();
+      break;
+    case ENOBUFS:
+    case ENOMEM:
+      Pause();
+      break;
+    default:
+      // Errors of the connection that was to be accepted (ECONNABORTED, EPROTO, ENETDOWN, ...): the
+      // next one may be well.
+      break;
+  }
+}
+
+void TcpListener::TurnAway(int listening_fd) {
+  for (int i = 0; i < kAcceptBudget; ++i) {
+    reserve_.reset();
+    FileDescriptor client(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC));
+    const bool got_one = static_cast<bool>(client);
+    client.reset();
+    reserve_ = OpenReserve();
+    if (!got_one) return;
+    ++turned_away_;
+  }
+}
+
+void TcpListener::Pause() {
+  if (pause_timer_ != 0) return;
+  StopWatching();
+  pause_timer_ = reactor_->AddTimer(DeadlineAfter(MonotonicNow(), kAcceptPause), [this] {
+    pause_timer_ = 0;
+    if (!reserve_) reserve_ = OpenReserve();
+    if (!StartWatching().ok()) Pause();
+  });
+}
+
+}  // namespace vof

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accepts TCP connections on every address of a host, on one port.
+//
+//   auto listener = TcpListener::Open(uri, options, SystemResolver(), reactor, [](auto link) { ...
+//   });
+//   (*listener)->address().port            // the real one when the URI said 0
+//
+// Out of descriptors, the listener turns the waiting clients away (they see a close instead of a
+// hang) by means of one descriptor kept in reserve, stops watching for kAcceptPause and tries
+// again: no spinning.
+#ifndef VOF_BACKENDS_TCP_TCP_LISTENER_H_
+#define VOF_BACKENDS_TCP_TCP_LISTENER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backends/tcp/file_descriptor.h"
+#include "backends/tcp/resolver.h"
+#include "core/base/time.h"
+#include "core/runtime/backend.h"
+
+namespace vof {
+
+class TcpListener final : public Listener {
+ public:
+  // Connections accepted before other work of the reactor gets its turn.
+  static constexpr int kAcceptBudget = 64;
+  static constexpr Nanoseconds kAcceptPause = 100 * kNanosecondsPerMillisecond;
+
+  // On `reactor`'s thread, or before it runs. Errors name the address, the cause and what to do.
+  static absl::StatusOr<std::unique_ptr<Listener>> Open(const Uri& uri,
+                                                        const SocketOptions& options,
+                                                        const Resolver& resolver, Reactor* reactor,
+                                                        AcceptHandler accept);
+  ~TcpListener() override;
+
+  const Uri& address() const override { return address_; }
+  // Clients closed for want of a descriptor since the start.
+  uint64_t turned_away() const { return turned_away_; }
+
+ private:
+  TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept);
+
+  absl::Status StartWatching();
+  void StopWatching();
+  void AcceptFrom(int listening_fd);
+  void OnAcceptError(int listening_fd, int error);
+  void TurnAway(int listening_fd);
+  void Pause();
+
+  const SocketOptions options_;
+  Reactor* const reactor_;
+  const AcceptHandler accept_;
+  Uri address_;
+  std::vector<FileDescriptor> sockets_;
+  FileDescriptor reserve_;
+  uint64_t pause_timer_ = 0;  // 0: not paused
+  uint64_t turned_away_ = 0;
+};
+
+}  // namespace vof
+
+#endif  // VOF_BACKENDS_TCP_TCP_LISTENER_H_

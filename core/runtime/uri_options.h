@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The query of a URI, `queues=4&io_timeout=10s`. For uri*.cc; pure.
+#ifndef VOF_CORE_RUNTIME_URI_OPTIONS_H_
+#define VOF_CORE_RUNTIME_URI_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "core/base/time.h"
+#include "core/runtime/uri.h"
+
+namespace vof {
+
+// An error names the key and what is known or allowed.
+absl::Status ParseUriOptions(std::string_view query, UriOptions* options);
+// Those that differ from the defaults; empty when none does.
+std::string FormatUriOptions(const UriOptions& options);
+
+// "500ms", "10s", "2m", "1h", a bare number of seconds; at most kMaxUriDuration.
+std::optional<Nanoseconds> ParseUriDuration(std::string_view text);
+std::string FormatUriDuration(Nanoseconds duration);  // whole milliseconds
+
+inline constexpr Nanoseconds kMaxUriDuration = 24 * 3600 * kNanosecondsPerSecond;
+
+}  // namespace vof
+
+#endif  // VOF_CORE_RUNTIME_URI_OPTIONS_H_
