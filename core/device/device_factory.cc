@@ -31,7 +31,7 @@ std::vector<std::string> DeviceFactoryRegistry::Types() const {
 }
 
 std::optional<DeviceOptionProblem> CheckDeviceOptions(const DeviceFactory& factory,
-                                                      const DeviceOptions& options) {
+                                                      const DeviceOptionList& options) {
   std::map<std::string_view, bool> seen;
   const std::vector<DeviceOptionHelp> known = factory.options();
   for (const DeviceOptionHelp& option : known) seen[option.key] = false;

@@ -4,7 +4,7 @@
 //
 //   DeviceFactoryRegistry registry;
 //   registry.Add(std::make_unique<CounterFactory>());       // from main(), or by a plugin
-//   (device_plugin.h) const DeviceFactory* factory = *registry.Find("counter"); DeviceOptions
+//   (device_plugin.h) const DeviceFactory* factory = *registry.Find("counter"); DeviceOptionList
 //   options = {{"step", "2"}}; if (auto problem = CheckDeviceOptions(*factory, options)) ...  //
 //   opens nothing absl::StatusOr<std::shared_ptr<Device>> device = factory->Make("counter-0",
 //   options);
@@ -31,7 +31,7 @@ struct DeviceOption {
   std::string key;
   std::string value;
 };
-using DeviceOptions = std::vector<DeviceOption>;
+using DeviceOptionList = std::vector<DeviceOption>;
 
 // What is wrong, and with which option; `key` is empty when it is no single one's fault.
 struct DeviceOptionProblem {
@@ -53,10 +53,10 @@ class DeviceFactory {
   virtual std::vector<DeviceOptionHelp> options() const = 0;
   // Whether the values can be used, without opening or creating anything. Keys are known and occur
   // once (CheckDeviceOptions has seen to that).
-  virtual std::optional<DeviceOptionProblem> Check(const DeviceOptions& options) const = 0;
+  virtual std::optional<DeviceOptionProblem> Check(const DeviceOptionList& options) const = 0;
   // Makes the device; opens files, takes memory. `options` passed Check. Errors say what to do.
   virtual absl::StatusOr<std::shared_ptr<Device>> Make(std::string_view name,
-                                                       const DeviceOptions& options) const = 0;
+                                                       const DeviceOptionList& options) const = 0;
 };
 
 class DeviceFactoryRegistry {
@@ -73,7 +73,7 @@ class DeviceFactoryRegistry {
 
 // Unknown keys (the message lists the known ones), keys given twice, then factory.Check().
 std::optional<DeviceOptionProblem> CheckDeviceOptions(const DeviceFactory& factory,
-                                                      const DeviceOptions& options);
+                                                      const DeviceOptionList& options);
 
 }  // namespace vof
 

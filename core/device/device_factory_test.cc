@@ -13,7 +13,7 @@ class LampFactory final : public DeviceFactory {
   std::vector<DeviceOptionHelp> options() const override {
     return {{"colour", "red or green"}, {"watts", "a number"}};
   }
-  std::optional<DeviceOptionProblem> Check(const DeviceOptions& options) const override {
+  std::optional<DeviceOptionProblem> Check(const DeviceOptionList& options) const override {
     for (const DeviceOption& option : options) {
       if (option.key == "colour" && option.value == "beige") {
         return DeviceOptionProblem{"colour", "no"};
@@ -22,7 +22,7 @@ class LampFactory final : public DeviceFactory {
     return std::nullopt;
   }
   absl::StatusOr<std::shared_ptr<Device>> Make(std::string_view,
-                                               const DeviceOptions&) const override {
+                                               const DeviceOptionList&) const override {
     return absl::UnimplementedError("dark");
   }
 

@@ -19,7 +19,7 @@ listener { uri: "tcp://[::1]:8549" }
 device {
   name: "mem0"
   blk {
-    memory { size: "1G" hugepages: true }
+    memory { size: "1G" hugepages: "off" }
     serial: "s-1"
     queues: 8
     queue_size: 256
@@ -51,7 +51,7 @@ TEST(ReadConfigTest, FillsEverySetting) {
   ASSERT_EQ(config.devices.size(), 4u);
   EXPECT_EQ(config.devices[0].name.value, "mem0");
   EXPECT_EQ(OptionsOf(config.devices[0]),
-            "blk: store=memory size=1G hugepages=true serial=s-1 queues=8 queue_size=256 "
+            "blk: store=memory size=1G hugepages=off serial=s-1 queues=8 queue_size=256 "
             "write_cache=false");
   EXPECT_EQ(OptionsOf(config.devices[1]),
             "blk: store=file path=/srv/a,b=c direct=true read_only=true");

@@ -42,7 +42,7 @@ Message* MutableNested(Message* message, const std::string& name) {
   return message->GetReflection()->MutableMessage(message, field);
 }
 
-const std::string* FindOption(const DeviceOptions& options, const std::string& key) {
+const std::string* FindOption(const DeviceOptionList& options, const std::string& key) {
   for (const DeviceOption& option : options) {
     if (option.key == key) return &option.value;
   }
@@ -50,7 +50,7 @@ const std::string* FindOption(const DeviceOptions& options, const std::string& k
 }
 
 // False when an option has no place in the schema: an unknown key, or one of another store.
-bool PrintBlk(const DeviceOptions& options, config::Blk* blk) {
+bool PrintBlk(const DeviceOptionList& options, config::Blk* blk) {
   const std::string* const store = FindOption(options, "store");
   Message* const nested = store == nullptr ? nullptr : MutableNested(blk, *store);
   for (const DeviceOption& option : options) {

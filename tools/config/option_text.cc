@@ -27,8 +27,8 @@ std::vector<std::string> SplitAtCommas(std::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<DeviceOptions> ParseOptionText(std::string_view text) {
-  DeviceOptions options;
+absl::StatusOr<DeviceOptionList> ParseOptionText(std::string_view text) {
+  DeviceOptionList options;
   for (std::string& part : SplitAtCommas(text)) {
     const size_t equals = part.find('=');
     std::string key = part.substr(0, equals);

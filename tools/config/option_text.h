@@ -19,7 +19,7 @@
 namespace vof {
 
 // kInvalidArgument for an empty argument or an empty key.
-absl::StatusOr<DeviceOptions> ParseOptionText(std::string_view text);
+absl::StatusOr<DeviceOptionList> ParseOptionText(std::string_view text);
 
 }  // namespace vof
 

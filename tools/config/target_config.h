@@ -43,7 +43,7 @@ std::string FormatSettingError(const SettingError& error);
 struct DeviceConfig {
   Setting<std::string> name;
   std::string type;
-  DeviceOptions options;
+  DeviceOptionList options;
   // Where each option was written; parallel to `options`.
   std::vector<std::string> option_where;
   std::string where;

@@ -67,7 +67,7 @@ class CounterFactory final : public DeviceFactory {
   std::vector<DeviceOptionHelp> options() const override {
     return {{"step", "what each request adds; 1"}};
   }
-  std::optional<DeviceOptionProblem> Check(const DeviceOptions& options) const override {
+  std::optional<DeviceOptionProblem> Check(const DeviceOptionList& options) const override {
     uint64_t step = 0;
     for (const DeviceOption& option : options) {
       if (!ParseStep(option.value, &step)) {
@@ -77,7 +77,7 @@ class CounterFactory final : public DeviceFactory {
     return std::nullopt;
   }
   absl::StatusOr<std::shared_ptr<Device>> Make(std::string_view,
-                                               const DeviceOptions& options) const override {
+                                               const DeviceOptionList& options) const override {
     uint64_t step = 1;
     for (const DeviceOption& option : options) ParseStep(option.value, &step);
     return std::make_shared<Counter>(step);

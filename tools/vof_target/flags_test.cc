@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof_target/flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace vof {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Outcome {
+  std::optional<ExitCode> done;
+  TargetFlags flags;
+  std::string out;
+  std::string err;
+};
+
+Outcome Parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "vof-target");
+  Outcome outcome;
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  outcome.done = ParseTargetFlags("vof-target", static_cast<int>(arguments.size()),
+                                  arguments.data(), &outcome.flags);
+  std::fflush(stdout);
+  outcome.out = ::testing::internal::GetCapturedStdout();
+  outcome.err = ::testing::internal::GetCapturedStderr();
+  return outcome;
+}
+
+TEST(TargetFlagsTest, EveryFlagReachesTheConfiguration) {
+  const Outcome outcome = Parse({"--listen",
+                                 "tcp://127.0.0.1:0",
+                                 "--listen",
+                                 "tcp://[::1]:0",
+                                 "--blk",
+                                 "name=mem 0,store=memory,size=1G",
+                                 "--blk",
+                                 "store=file,path=/a,,b=c,name=f",
+                                 "--device",
+                                 "type=counter,name=c,step=2",
+                                 "--plugin",
+                                 "/x.so",
+                                 "--reactors",
+                                 "2",
+                                 "--cpus",
+                                 "1,0",
+                                 "--spin-us",
+                                 "20",
+                                 "--pool-size",
+                                 "64M",
+                                 "--max-sessions",
+                                 "5",
+                                 "--max-queues",
+                                 "6",
+                                 "--max-connections",
+                                 "7",
+                                 "--handshake-timeout",
+                                 "500ms",
+                                 "--drain-timeout",
+                                 "1us",
+                                 "--log-level",
+                                 "warn",
+                                 "--check",
+                                 "--print-config",
+                                 "--ready-fd",
+                                 "5",
+                                 "--ready-file",
+                                 "/r"});
+  ASSERT_FALSE(outcome.done) << outcome.err;
+  const TargetConfig& config = outcome.flags.config;
+  ASSERT_EQ(config.listeners.size(), 2u);
+  EXPECT_EQ(config.listeners[1].value, "tcp://[::1]:0");
+  ASSERT_EQ(config.devices.size(), 3u);
+  EXPECT_EQ(config.devices[0].name.value, "mem 0");
+  EXPECT_EQ(config.devices[0].type, "blk");
+  ASSERT_EQ(config.devices[1].options.size(), 2u);
+  EXPECT_EQ(config.devices[1].options[1].value, "/a,b=c");
+  EXPECT_EQ(config.devices[2].type, "counter");
+  EXPECT_EQ(config.devices[2].options.at(0).key, "step");
+  EXPECT_EQ(config.plugins.at(0).value, "/x.so");
+  EXPECT_EQ(config.NumReactors(), 2u);
+  EXPECT_EQ(config.cpus->value, (std::vector<uint32_t>{1, 0}));
+  EXPECT_EQ(config.SpinUs(1), 20u);
+  EXPECT_EQ(config.pool_bytes.value, 64u << 20);
+  EXPECT_EQ(config.sessions.value, 5u);
+  EXPECT_EQ(config.queues_per_session.value, 6u);
+  EXPECT_EQ(config.connections.value, 7u);
+  EXPECT_EQ(config.handshake_timeout_ms.value, 500u);
+  EXPECT_EQ(config.drain_timeout_ms.value, 1u);
+  EXPECT_EQ(config.log_level.value, "warn");
+  EXPECT_TRUE(outcome.flags.check);
+  EXPECT_TRUE(outcome.flags.print_config);
+  EXPECT_EQ(outcome.flags.ready_fd, 5);
+  EXPECT_EQ(outcome.flags.ready_file, "/r");
+}
+
+TEST(TargetFlagsTest, FlagsReplaceAndExtendTheFile) {
+  const std::string path = ::testing::TempDir() + "flags_test.conf";
+  std::ofstream(path)
+      << "listener { uri: \"tcp://a:1\" }\nreactors { count: 3 }\nlog { level: \"off\" }\n";
+  const Outcome outcome =
+      Parse({"--listen", "tcp://b:2", "--config", path.c_str(), "--reactors", "4"});
+  ASSERT_FALSE(outcome.done) << outcome.err;
+  const TargetConfig& config = outcome.flags.config;
+  ASSERT_EQ(config.listeners.size(), 2u);
+  EXPECT_EQ(config.listeners[0].value, "tcp://a:1");
+  EXPECT_EQ(config.listeners[0].where, path + ":1:12");
+  EXPECT_EQ(config.listeners[1].where, "--listen");
+  EXPECT_EQ(config.NumReactors(), 4u);
+  EXPECT_EQ(config.log_level.value, "off");
+}
+
+TEST(TargetFlagsTest, ErrorsNameTheFlagAndExitWithUsage) {
+  const struct {
+    std::vector<const char*> arguments;
+    const char* error;
+  } kCases[] = {
+      {{"--lisen", "x"}, "--lisen"},
+      {{"extra"}, "extra"},
+      {{"--listen"}, "--listen"},
+      {{"--listen", "tcp://a", "tcp://b"}, "tcp://b"},
+      {{"--reactors", "many"}, "--reactors"},
+      {{"--reactors", "-1"}, "--reactors"},
+      {{"--spin-us", "99999999999"}, "--spin-us"},
+      {{"--pool-size", "1X"}, "--pool-size: \"1X\" is not a size"},
+      {{"--cpus", "3-1"}, "--cpus: \"3-1\" is not a list of CPUs"},
+      {{"--drain-timeout", "soon"}, "--drain-timeout: \"soon\" is not a duration"},
+      {{"--blk", "name=x,,=y,"}, "--blk name=x,,=y,: expected KEY=VALUE"},
+      {{"--config", "/nonexistent.conf"}, "/nonexistent.conf: cannot open"},
+  };
+  for (const auto& c : kCases) {
+    const Outcome outcome = Parse(c.arguments);
+    EXPECT_EQ(outcome.done, ExitCode::kUsage) << c.error;
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("vof-target: error: "), HasSubstr(c.error)));
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(TargetFlagsTest, HelpListsFlagsAndBlkKeys) {
+  const Outcome outcome = Parse({"--help"});
+  EXPECT_EQ(outcome.done, ExitCode::kOk);
+  for (const char* part :
+       {"--config", "--listen", "--blk", "--device", "--plugin", "--reactors", "--cpus",
+        "--busy-poll", "--spin-us", "--pool-size", "--log-level", "--check", "--print-config",
+        "--ready-fd", "--drain-timeout", "write_cache", "vof-target --listen tcp://127.0.0.1:0"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(TargetFlagsTest, Version) {
+  const Outcome outcome = Parse({"--version"});
+  EXPECT_EQ(outcome.done, ExitCode::kOk);
+  EXPECT_THAT(outcome.out, StartsWith("vof-target "));
+}
+
+}  // namespace
+}  // namespace vof
