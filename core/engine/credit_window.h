@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flow control by credits, both ends (docs/protocol.md, "Credits"). A credit is the right to have one command
-// in flight; the window is credits held plus commands in flight, between 1 and the queue size at all times.
+// Flow control by credits, both ends (docs/protocol.md, "Credits"). A credit is the right to have
+// one command in flight; the window is credits held plus commands in flight, between 1 and the
+// queue size at all times.
 //
 //   InitiatorCredits credits(queue_size);            // Connect grants queue_size
 //   if (credits.available() > 0) { credits.OnSend(); ... }
@@ -26,7 +27,8 @@ class InitiatorCredits {
   uint32_t available() const { return held_; }
   uint32_t in_flight() const { return in_flight_; }
   void OnSend() { --held_, ++in_flight_; }
-  // A command was answered, with `grant` credits. False: the target broke the rule 1 <= window <= size.
+  // A command was answered, with `grant` credits. False: the target broke the rule 1 <= window <=
+  // size.
   bool OnCompletion(uint16_t grant) {
     --in_flight_;
     held_ += grant;
@@ -53,6 +55,8 @@ class TargetCredits {
   explicit TargetCredits(uint16_t queue_size) : queue_size_(queue_size), granted_(queue_size) {}
 
   uint32_t window() const { return granted_ + in_flight_; }
+  // Whether the next command has a credit.
+  bool available() const { return granted_ > 0; }
   // A command came. False: it had no credit.
   bool OnCommand() {
     event_outstanding_ = false;
@@ -60,8 +64,8 @@ class TargetCredits {
     --granted_, ++in_flight_;
     return true;
   }
-  // The grant of the completion about to be sent: 0 while memory is short and the window can shrink, else
-  // everything that is missing, a few at a time so that a window reopens gently.
+  // The grant of the completion about to be sent: 0 while memory is short and the window can
+  // shrink, else everything that is missing, a few at a time so that a window reopens gently.
   uint16_t OnCompletion(bool memory_is_short) {
     --in_flight_;
     if (memory_is_short) return Grant(window() == 0 ? 1 : 0);
@@ -69,7 +73,8 @@ class TargetCredits {
   }
   // What to grant by an event when nothing is in flight and the window is not whole; 0: send none.
   uint16_t IdleGrant(bool memory_is_short) {
-    if (in_flight_ > 0 || event_outstanding_ || memory_is_short || window() == queue_size_) return 0;
+    if (in_flight_ > 0 || event_outstanding_ || memory_is_short || window() == queue_size_)
+      return 0;
     event_outstanding_ = true;
     return Grant(queue_size_ - window());
   }

@@ -110,6 +110,14 @@ struct Ref {
     wire.key = segment.key;
     WriteStruct(wire, out);
   }
+  // A received descriptor as it goes back in a response: as it came but for the address, which
+  // known peers fill with the running offset into the data.
+  static void EchoSegment(std::span<const std::byte> in, uint64_t offset,
+                          std::span<std::byte> out) {
+    auto wire = ReadStruct<ref::SegmentDescriptor>(in);
+    wire.address = offset;
+    WriteStruct(wire, out);
+  }
 
   static uint16_t ToWire(Cause cause) {
     return cause == Cause::kOk ? ref::status::kSuccess : FailureToWire(cause);
