@@ -7,6 +7,8 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/wire/ref.h"
+#include "core/wire/v5.h"
 
 namespace vof {
 namespace {
@@ -56,14 +58,17 @@ Cause FailureCauseOf(const absl::Status& status) {
   return static_cast<Cause>(PayloadByte(status, 1));
 }
 
-absl::Status RefusedStatus(std::string_view what, const Completion& completion,
-                           std::string_view wire_name) {
+absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion) {
   const FailureKind kind = completion.cause == Cause::kUnknownCommand ? FailureKind::kUnsupported
                                                                       : FailureKind::kRefused;
+  const std::string number =
+      dialect == Dialect::kV5
+          ? absl::StrCat(View(V5::StatusName(completion.status)), ", status 0x",
+                         absl::Hex(completion.status, absl::kZeroPad4))
+          : absl::StrCat(View(Ref::StatusName(completion.status)), ", status ", completion.status);
   return Tagged(CodeOf(completion.cause),
                 absl::StrCat("the target refused ", View(what), ": ",
-                             View(CauseText(completion.cause)), " (", View(wire_name),
-                             ", status 0x", absl::Hex(completion.status, absl::kZeroPad4), ")"),
+                             View(CauseText(completion.cause)), " (", number, ")"),
                 kind, completion.cause);
 }
 

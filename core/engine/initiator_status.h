@@ -3,7 +3,7 @@
 // What an initiator tells people when it fails: an absl::Status whose text names the thing, and the
 // kind of failure behind it for programs that choose exit codes.
 //
-//   absl::Status s = RefusedStatus("connect", completion, "ENOTGT");
+//   absl::Status s = RefusedStatus(Dialect::kV5, "connect", completion);
 //   FailureKindOf(s) == FailureKind::kRefused;  FailureCauseOf(s) == Cause::kUnknownName
 //
 // The kind survives prefixes (WithContext). Set-up and control only. Any thread.
@@ -34,10 +34,9 @@ FailureKind FailureKindOf(const absl::Status& status);
 // Why the target refused; kOk when it did not.
 Cause FailureCauseOf(const absl::Status& status);
 
-// `what` was refused ("connect", "get_vq_size of virtqueue 3"); `wire_name` is the dialect's name
-// for the status. kPermissionDenied, kNotFound, kUnimplemented or kFailedPrecondition, by cause.
-absl::Status RefusedStatus(std::string_view what, const Completion& completion,
-                           std::string_view wire_name);
+// `what` was refused ("connect", "get_vq_size of virtqueue 3"). kPermissionDenied, kNotFound,
+// kUnimplemented or kFailedPrecondition, by cause.
+absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion);
 absl::Status UnsupportedStatus(std::string_view text);    // kUnimplemented
 absl::Status TimedOutStatus(std::string_view text);       // kDeadlineExceeded
 absl::Status CannotConnectStatus(std::string_view text);  // kUnavailable

@@ -179,8 +179,7 @@ class InitiatorVirtqueueStream final : public StreamEngine {
         C::DecodeCompletion(CommandKind::kConnect, HeaderIn(header, size_t{kHeaderBytes}));
     if (completion.command_id != 0 || !bytes.empty()) return WireError::kUnknownCommandId;
     if (!completion.ok()) {
-      Fail(RequestError::kClosed,
-           RefusedStatus("connect of " + Name(), completion, C::StatusName(completion.status)));
+      Fail(RequestError::kClosed, RefusedStatus(C::kDialect, "connect of " + Name(), completion));
       return WireError::kNone;
     }
     connected_ = true;
