@@ -34,12 +34,6 @@
 
 namespace vof {
 
-// Streams that can end their own direction alone; others are closed without lingering.
-template <typename S>
-concept HalfCloseable = requires(S stream) {
-  stream.ShutdownWrite();
-};
-
 template <ByteStream S>
 class StreamConnection final : public Connection {
  public:

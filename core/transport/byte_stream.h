@@ -7,8 +7,8 @@
 //     if (r.status == IoStatus::kAgain) { ... arm and sleep ... }
 //   }
 //
-// A stream belongs to one thread. No call blocks. Buffers stay with the caller: when a call returns, the
-// stream has no more use for them.
+// A stream belongs to one thread. No call blocks. Buffers stay with the caller: when a call
+// returns, the stream has no more use for them.
 #ifndef VOF_CORE_TRANSPORT_BYTE_STREAM_H_
 #define VOF_CORE_TRANSPORT_BYTE_STREAM_H_
 
@@ -38,7 +38,7 @@ struct IoResult {
 
 // Who is at the other end, for access rules and logs.
 struct PeerIdentity {
-  std::string address;     // "192.0.2.7" or "[2001:db8::1]"; without the port; "loop" in process
+  std::string address;  // "192.0.2.7" or "[2001:db8::1]"; without the port; "loop" in process
   uint16_t port = 0;
   std::vector<std::string> certificate_names;  // TLS only
 };
@@ -53,13 +53,20 @@ concept ByteStream = requires(S stream, const S const_stream, std::span<const Mu
   // What readiness of wait_fd() the stream needs before its last kAgain can succeed.
   { const_stream.WantRead() } -> std::same_as<bool>;
   { const_stream.WantWrite() } -> std::same_as<bool>;
-  // Asks for a wake-up through wait_fd() (poll events of WantRead / WantWrite). False: there is something to
-  // do now, do not sleep.
+  // Asks for a wake-up through wait_fd() (poll events of WantRead / WantWrite). False: there is
+  // something to do now, do not sleep.
   { stream.Arm() } -> std::same_as<bool>;
   { const_stream.wait_fd() } -> std::same_as<int>;
   // Ends both directions at once; later calls return kClosed. Idempotent.
   { stream.Shutdown() } -> std::same_as<void>;
   { const_stream.peer() } -> std::same_as<const PeerIdentity&>;
+};
+
+// Streams that can end their own direction alone: the peer reads what was written, then the end.
+// Without it a connection closes both directions at once after its last output.
+template <typename S>
+concept HalfCloseable = ByteStream<S> && requires(S stream) {
+  stream.ShutdownWrite();
 };
 
 }  // namespace vof
