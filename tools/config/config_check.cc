@@ -99,7 +99,7 @@ void CheckDuplicates(const TargetConfig& config, SettingErrors* errors) {
 
 void CheckReactors(const TargetConfig& config, SettingErrors* errors) {
   if (config.reactors)
-    CheckRange(*config.reactors, "the number of reactors", 1, kMaxReactors, errors);
+    CheckRange(*config.reactors, "the number of reactors", 1, kMaxTargetReactors, errors);
   if (config.spin_us) {
     CheckRange(*config.spin_us, "spin_us", 0, kMaxSpinUs, errors);
     if (config.busy_poll.value && config.spin_us->value != 0) {
@@ -114,9 +114,10 @@ void CheckReactors(const TargetConfig& config, SettingErrors* errors) {
         {config.cpus->where,
          absl::StrCat("cpus lists ", num_cpus, " for ", config.reactors->value,
                       " reactors: name one for each, or leave the number of reactors out")});
-  } else if (num_cpus > kMaxReactors) {
-    errors->push_back({config.cpus->where, absl::StrCat("cpus lists ", num_cpus, "; at most ",
-                                                        kMaxReactors, " reactors are possible")});
+  } else if (num_cpus > kMaxTargetReactors) {
+    errors->push_back(
+        {config.cpus->where, absl::StrCat("cpus lists ", num_cpus, "; at most ", kMaxTargetReactors,
+                                          " reactors are possible")});
   }
 }
 

@@ -54,7 +54,7 @@ struct DeviceConfig {
   }
 };
 
-inline constexpr uint32_t kMaxReactors = 256;
+inline constexpr uint32_t kMaxTargetReactors = 256;
 inline constexpr uint32_t kMaxSpinUs = 1'000'000;
 inline constexpr uint32_t kMaxTimeoutMs = 3'600'000;
 inline constexpr uint32_t kDefaultDrainTimeoutMs = 10'000;

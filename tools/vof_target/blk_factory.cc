@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof_target/blk_factory.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "devices/blk/blk_device.h"
+#include "devices/blk/store_file.h"
+#include "devices/blk/store_memory.h"
+#include "devices/blk/store_null.h"
+#include "tools/common/size.h"
+#include "tools/vof_target/blk_spec.h"
+
+namespace vof {
+namespace {
+
+using StoreOr = absl::StatusOr<std::shared_ptr<BlockStore>>;
+
+StoreOr OpenFileStore(const BlkSpec& spec) {
+  StoreOr store = MakeFileStore({.path = spec.path,
+                                 .read_only = spec.options.read_only,
+                                 .direct = spec.direct,
+                                 .create_size_bytes = spec.size_bytes.value_or(0)});
+  if (absl::IsNotFound(store.status()) && !spec.size_bytes) {
+    return absl::NotFoundError(
+        absl::StrCat(std::string(store.status().message()), "; give a size to have it created"));
+  }
+  if (!store.ok() || !spec.size_bytes || (*store)->size_bytes() == *spec.size_bytes) return store;
+  const uint64_t actual_bytes = (*store)->size_bytes();
+  return absl::FailedPreconditionError(absl::StrCat(
+      spec.path, ": has ", FormatSize(actual_bytes), ", which is ",
+      actual_bytes < *spec.size_bytes ? "smaller" : "larger", " than the size that was asked for, ",
+      FormatSize(*spec.size_bytes), "; leave size out to serve the file as it is"));
+}
+
+StoreOr OpenStore(const BlkSpec& spec) {
+  switch (spec.store) {
+    case BlkStoreKind::kMemory:
+      return MakeMemoryStore({.size_bytes = *spec.size_bytes, .huge_pages = spec.hugepages});
+    case BlkStoreKind::kNull:
+      return MakeNullStore(*spec.size_bytes);
+    case BlkStoreKind::kFile:
+      break;
+  }
+  return OpenFileStore(spec);
+}
+
+}  // namespace
+
+std::vector<DeviceOptionHelp> BlkFactory::options() const { return BlkOptionHelp(); }
+
+std::optional<DeviceOptionProblem> BlkFactory::Check(const DeviceOptionList& options) const {
+  BlkSpec spec;
+  return ParseBlkSpec(options, &spec);
+}
+
+absl::StatusOr<std::shared_ptr<Device>> BlkFactory::Make(std::string_view name,
+                                                         const DeviceOptionList& options) const {
+  BlkSpec spec;
+  if (const auto problem = ParseBlkSpec(options, &spec)) {
+    return absl::InvalidArgumentError(absl::StrCat(problem->key, ": ", problem->message));
+  }
+  if (!spec.has_serial) {
+    // Tells disks apart at the initiator; names that do not fit leave the default.
+    BlkOptions named = spec.options;
+    named.serial = std::string(name);
+    if (ValidateBlkOptions(named, {.read_only = named.read_only}, 4096).ok()) spec.options = named;
+  }
+  StoreOr store = OpenStore(spec);
+  if (!store.ok()) return store.status();
+  auto device = MakeBlkDevice(spec.options, *std::move(store));
+  if (!device.ok()) return device.status();
+  return std::shared_ptr<Device>(*std::move(device));
+}
+
+}  // namespace vof

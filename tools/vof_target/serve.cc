@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof_target/serve.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/runtime/target.h"
+#include "tools/common/duration.h"
+#include "tools/config/cpu_list.h"
+#include "tools/vof_target/announce.h"
+
+namespace vof {
+namespace {
+
+static_assert(kMaxTargetReactors == kMaxReactors,
+              "what a configuration may ask for can be started");
+
+// The status with its cause's place in front.
+absl::Status At(const std::string& where, const absl::Status& status) {
+  const std::string message(status.message());
+  return absl::Status(status.code(), FormatSettingError({where, message}));
+}
+
+TargetServerOptions ServerOptions(const TargetConfig& config) {
+  TargetServerOptions options;
+  options.reactors = static_cast<int>(config.NumReactors());
+  if (config.cpus) options.cpus.assign(config.cpus->value.begin(), config.cpus->value.end());
+  options.busy_poll = config.busy_poll.value;
+  options.spin = Nanoseconds{config.SpinUs(UsableCpus())} * 1000;
+  options.pool_bytes = config.pool_bytes.value;
+  options.limits.max_instances = config.sessions.value;
+  options.limits.max_queues_per_instance = static_cast<uint16_t>(config.queues_per_session.value);
+  options.limits.max_connections = config.connections.value;
+  options.limits.max_session_bytes = config.pool_bytes.value;
+  options.limits.handshake_timeout = Milliseconds(config.handshake_timeout_ms.value);
+  options.on_connection_end = [](std::string_view what) { spdlog::debug("ended: {}", what); };
+  return options;
+}
+
+absl::Status AddDevices(const TargetConfig& config, const DeviceFactoryRegistry& factories,
+                        TargetServer* server) {
+  for (const DeviceConfig& device : config.devices) {
+    const auto factory = factories.Find(device.type);
+    if (!factory.ok()) return At(device.where, factory.status());
+    auto made = (*factory)->Make(device.name.value, device.options);
+    if (!made.ok()) return At(device.where, made.status());
+    const absl::Status added = server->AddDevice(device.name.value, *std::move(made));
+    if (!added.ok()) return At(device.name.where, added);
+    spdlog::debug("device \"{}\" of type {}", device.name.value, device.type);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Uri>> ListenEverywhere(const TargetConfig& config,
+                                                  TargetServer* server) {
+  std::vector<Uri> addresses;
+  for (const Setting<std::string>& listener : config.listeners) {
+    absl::StatusOr<Uri> address = server->Listen(listener.value);
+    if (!address.ok()) return At(listener.where, address.status());
+    spdlog::info("listening on {}", FormatUri(*address));
+    addresses.push_back(*std::move(address));
+  }
+  return addresses;
+}
+
+std::vector<std::string> Names(const TargetConfig& config) {
+  std::vector<std::string> names;
+  for (const DeviceConfig& device : config.devices) names.push_back(device.name.value);
+  return names;
+}
+
+void DrainUntilStopped(const TargetConfig& config, TargetServer* server, StopSignals* stop) {
+  const int signal = stop->Wait();
+  const Nanoseconds limit = Milliseconds(config.drain_timeout_ms.value);
+  spdlog::info("{}: draining for at most {}; once more ends at once", strsignal(signal),
+               FormatDuration(limit));
+  stop->ExitAtOnceOnTheNext();
+  const bool drained = server->Drain(limit);
+  if (drained) {
+    spdlog::info("drained");
+  } else {
+    spdlog::warn("not drained after {}: closing {} connections", FormatDuration(limit),
+                 server->num_connections());
+  }
+  server->Stop();
+}
+
+}  // namespace
+
+absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
+                   const DeviceFactoryRegistry& factories, StopSignals* stop) {
+  const uint64_t descriptors = RaiseDescriptorLimit();
+  spdlog::debug("at most {} descriptors, {} reactors on {} CPUs", descriptors,
+                flags.config.NumReactors(), UsableCpus());
+  auto server = TargetServer::Start(ServerOptions(flags.config), backends);
+  if (!server.ok()) return server.status();
+  absl::Status status = AddDevices(flags.config, factories, server->get());
+  if (!status.ok()) return status;
+  const auto addresses = ListenEverywhere(flags.config, server->get());
+  if (!addresses.ok()) return addresses.status();
+  status = Announce(DeviceUris(*addresses, Names(flags.config)),
+                    {.ready_fd = flags.ready_fd, .ready_file = flags.ready_file});
+  if (!status.ok()) return status;
+  DrainUntilStopped(flags.config, server->get(), stop);
+  return absl::OkStatus();
+}
+
+}  // namespace vof

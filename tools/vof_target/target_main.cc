@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof_target/target_main.h"
+
+#include <fcntl.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "core/device/device_factory.h"
+#include "core/device/device_plugin.h"
+#include "tools/common/exit_code.h"
+#include "tools/common/logging.h"
+#include "tools/config/config_check.h"
+#include "tools/config/config_file.h"
+#include "tools/config/cpu_list.h"
+#include "tools/vof_target/blk_factory.h"
+#include "tools/vof_target/flags.h"
+#include "tools/vof_target/process.h"
+#include "tools/vof_target/serve.h"
+
+namespace vof {
+namespace {
+
+SettingErrors FillFactories(const TargetConfig& config, DeviceFactoryRegistry* factories) {
+  SettingErrors errors;
+  if (absl::Status status = factories->Add(std::make_unique<BlkFactory>()); !status.ok()) {
+    errors.push_back({"", std::string(status.message())});
+  }
+  for (const Setting<std::string>& plugin : config.plugins) {
+    const absl::Status status = LoadDevicePlugin(plugin.value, factories);
+    if (!status.ok()) errors.push_back({plugin.where, std::string(status.message())});
+  }
+  return errors;
+}
+
+SettingErrors CheckReadyOptions(const TargetFlags& flags) {
+  if (flags.ready_fd == -1 || fcntl(flags.ready_fd, F_GETFD) != -1) return {};
+  return {{"--ready-fd", absl::StrCat("descriptor ", flags.ready_fd, " is not open")}};
+}
+
+}  // namespace
+
+int TargetMain(const TargetProgram& program, int argc, char** argv) {
+  StopSignals stop;
+  IgnoreBrokenPipes();
+  TargetFlags flags;
+  if (const auto done = ParseTargetFlags(program.name, argc, argv, &flags)) return ToInt(*done);
+
+  BackendRegistry backends;
+  program.register_backends(backends);
+  DeviceFactoryRegistry factories;
+  SettingErrors errors = FillFactories(flags.config, &factories);
+  if (errors.empty()) errors = CheckTargetConfig(flags.config, backends, factories);
+  if (errors.empty()) errors = CheckReadyOptions(flags);
+  for (const SettingError& error : errors) PrintError(program.name, FormatSettingError(error));
+  if (!errors.empty()) return ToInt(ExitCode::kUsage);
+
+  if (flags.print_config) {
+    std::fputs(FormatConfig(flags.config, UsableCpus()).c_str(), stdout);
+    return ToInt(std::fflush(stdout) == 0 ? ExitCode::kOk : ExitCode::kFailed);
+  }
+  if (flags.check) return ToInt(ExitCode::kOk);
+
+  const absl::Status logging =
+      SetUpLogging({.level = flags.config.log_level.value, .program = program.name});
+  const absl::Status served = logging.ok() ? Serve(flags, &backends, factories, &stop) : logging;
+  if (served.ok()) return ToInt(ExitCode::kOk);
+  PrintError(program.name, std::string(served.message()));
+  return ToInt(ExitCode::kFailed);
+}
+
+}  // namespace vof
