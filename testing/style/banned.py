@@ -7,6 +7,8 @@ from typing import Callable, NamedTuple
 from testing.style.cpp_text import code_only, line_of
 from testing.style.violation import Violation
 
+TEST_FILE = re.compile(r'(_(test|fuzz|benchmark|test_util|testlib)\.(cc|h)$)|/testing/|/test_\w+\.(cc|h)$')
+
 
 def _everywhere(path):
     del path
@@ -25,13 +27,9 @@ def _pure(path):
     return path.startswith(('core/engine/', 'core/wire/', 'core/device/')) and not is_test(path)
 
 
-def _not_tests(path):
-    return not path.startswith('testing/') and not is_test(path)
-
-
 def is_test(path):
     """Tests beside the code are held to fewer rules than the code."""
-    return re.search(r'_(test|fuzz|benchmark|test_util|testlib)\.(cc|h)$', path) is not None
+    return TEST_FILE.search(path) is not None
 
 
 class Ban(NamedTuple):
@@ -75,7 +73,6 @@ BANS = [
         'state machines are given `now`'),
     Ban('pragma-pack', re.compile(r'#[ \t]*pragma[ \t]+pack\b'), _everywhere,
         'assert size and offsets instead of packing'),
-    Ban('const-cast', re.compile(r'\bconst_cast\b'), _not_tests, 'fix the type instead'),
 ]
 
 _BARE_NOLINT = re.compile(r'//\s*NOLINT(?:NEXTLINE|BEGIN|END)?(?!\w|\()')

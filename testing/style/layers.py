@@ -7,6 +7,7 @@ runtime -> engine -> {device, transport} -> memory -> wire -> base.
 
 import re
 
+from testing.style.banned import is_test
 from testing.style.violation import Violation
 
 _BELOW = {
@@ -31,10 +32,9 @@ _SHARED = ('common',)
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
 _SOCKETS = re.compile(r'^(sys/(socket|epoll|eventfd|un)|netinet/.*|arpa/.*|netdb|poll|liburing)\.h$')
-_THREADS = re.compile(r'^(thread|mutex|condition_variable|future|pthread\.h)$')
+_THREADS = re.compile(r'^(thread|condition_variable|future|pthread\.h)$')
 _WITHOUT_IO = ('core/base', 'core/wire', 'core/memory', 'core/device', 'core/transport', 'core/engine')
 _WITHOUT_THREADS = ('core/wire', 'core/engine')
-_TEST_FILE = re.compile(r'_(test|fuzz|benchmark|test_util|testlib)\.(cc|h)$')
 
 
 def _layer(path):
@@ -55,7 +55,7 @@ def _allowed(path, included):
         if source in _SEPARATE and _folder(path) != _folder(included):
             return included.split('/')[1] in _SHARED
         return True
-    if target == 'testing' and _TEST_FILE.search(path):
+    if target == 'testing' and is_test(path):
         return True
     return any(included.startswith(below + '/') for below in _BELOW[source])
 
@@ -64,7 +64,7 @@ def check_includes(path, source):
     """Reports includes that point upwards, or at an operating system the layer must not see."""
     violations = []
     layer = _layer(path)
-    test = _TEST_FILE.search(path)
+    test = is_test(path)
     for match in _INCLUDE.finditer(source):
         line = source.count('\n', 0, match.start()) + 1
         quoted, name = match.group(1) == '"', match.group(2)
@@ -76,7 +76,7 @@ def check_includes(path, source):
         elif not test and layer in _WITHOUT_IO and _SOCKETS.match(name):
             message = f'{layer} does no I/O: <{name}> belongs to a backend or to core/runtime'
         elif not test and layer in _WITHOUT_THREADS and _THREADS.match(name):
-            message = f'{layer} has one owner and no threads: no <{name}>'
+            message = f'{layer} starts no thread and waits for none: no <{name}>'
         if message:
             violations.append(Violation(path, line, 'include-direction', message))
     return violations
