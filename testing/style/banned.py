@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple
 from testing.style.cpp_text import code_only, line_of
 from testing.style.violation import Violation
 
-TEST_FILE = re.compile(r'(_(test|fuzz|benchmark|test_util|testlib)\.(cc|h)$)|/testing/|/test_\w+\.(cc|h)$')
+TEST_FILE = re.compile(r'(_(test|fuzz|benchmark|fixture|test_peer|test_util|testlib)\.(cc|h)$)|/testing/|/test_\w+\.(cc|h)$')
 
 
 def _everywhere(path):
