@@ -80,9 +80,9 @@ std::vector<std::string> TargetDirectory::DeviceNames() const {
   return names;
 }
 
-std::vector<SessionInfo> TargetDirectory::Sessions() const {
+std::vector<TargetSessionInfo> TargetDirectory::Sessions() const {
   std::lock_guard lock(mutex_);
-  std::vector<SessionInfo> sessions;
+  std::vector<TargetSessionInfo> sessions;
   for (const auto& [id, instance] : instances_) {
     const InstanceIdentity& identity = instance->identity();
     sessions.push_back({.instance_id = id,

@@ -97,7 +97,7 @@ struct QueueGrant {
 };
 
 // One session, for listings.
-struct SessionInfo {
+struct TargetSessionInfo {
   uint16_t instance_id = 0;
   Dialect dialect = Dialect::kV5;
   std::string initiator_name, target_name, peer_address;
@@ -124,7 +124,7 @@ class TargetDirectory {
   // lives until the last of them is gone. kNotFound.
   absl::Status RemoveDevice(std::string_view name);
   std::vector<std::string> DeviceNames() const;
-  std::vector<SessionInfo> Sessions() const;
+  std::vector<TargetSessionInfo> Sessions() const;
   size_t num_instances() const;
 
   // --- For engines ---
