@@ -8,7 +8,7 @@
 //   if (status.ok()) status = (*disk)->Flush();
 //
 // The blocking calls cut what is larger than a request and keep several requests in flight; many
-// threads may call at once; none of them on a reactor's thread. Code on a reactor uses BlkQueue:
+// threads may call at once; none of them on a reactor's thread. Code on a reactor uses BlkClientQueue:
 // queue(i).
 #ifndef VOF_DEVICES_BLK_CLIENT_BLK_CLIENT_H_
 #define VOF_DEVICES_BLK_CLIENT_BLK_CLIENT_H_
@@ -27,7 +27,7 @@
 #include "core/runtime/client.h"
 #include "devices/blk/client/blk_info.h"
 #include "devices/blk/client/blk_io.h"
-#include "devices/blk/client/blk_queue_client.h"
+#include "devices/blk/client/blk_client_queue.h"
 
 namespace vof {
 
@@ -67,7 +67,7 @@ class BlkClient {
 
   // --- For code on the queue's reactor ---
   size_t num_queues() const { return queues_.size(); }
-  BlkQueue& queue(size_t index) { return *queues_[index]; }
+  BlkClientQueue& queue(size_t index) { return *queues_[index]; }
 
  private:
   BlkClient() = default;
@@ -75,10 +75,10 @@ class BlkClient {
   absl::Status CheckRange(std::string_view what, uint64_t offset_bytes, uint64_t length_bytes,
                           bool writes) const;
   absl::Status Transfer(BlkTransfer* transfer);
-  BlkQueue* PickQueue();
+  BlkClientQueue* PickQueue();
 
   std::unique_ptr<DeviceClient> device_;
-  std::vector<std::unique_ptr<BlkQueue>> queues_;
+  std::vector<std::unique_ptr<BlkClientQueue>> queues_;
   std::atomic<uint32_t> next_queue_{0};
   mutable std::mutex mutex_;  // info_
   BlkInfo info_;

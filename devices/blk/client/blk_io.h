@@ -6,7 +6,7 @@
 //   BlkIo io;                                               // reusable, must outlive its request
 //   io.context = this;
 //   io.done = [](BlkIo* io) { static_cast<Me*>(io->context)->OnDone(io->error); };
-//   queue.Read(&io, /*offset_bytes=*/0, {data, 4096});      // BlkQueue, blk_queue_client.h
+//   queue.Read(&io, /*offset_bytes=*/0, {data, 4096});      // BlkClientQueue, blk_client_queue.h
 //
 // Limits are the caller's to keep (BlkInfo); what the device does not take ends with an error.
 #ifndef VOF_DEVICES_BLK_CLIENT_BLK_IO_H_
@@ -42,14 +42,14 @@ inline constexpr size_t kBlkIoPieces = 32;
 struct BlkIo {
   // --- The caller's ---
   void (*done)(BlkIo* io) =
-      nullptr;  // once, on the reactor's thread, never inside a call of BlkQueue
+      nullptr;  // once, on the reactor's thread, never inside a call of BlkClientQueue
   void* context = nullptr;
   Nanoseconds timeout = 0;  // 0: the client's
 
   // --- The outcome, valid in `done` ---
   BlkError error = BlkError::kNone;
 
-  // --- BlkQueue's ---
+  // --- BlkClientQueue's ---
   InitiatorRequest request;
   BlkRequestHeader header;
   uint8_t status = 0;

@@ -2,10 +2,10 @@
 //
 // Block requests on one virtqueue, from its reactor's thread. See blk_io.h.
 //
-//   BlkQueue& queue = client->queue(0);
+//   BlkClientQueue& queue = client->queue(0);
 //   queue.Post([&] { queue.Read(&io, 0, {data, 4096}); });
-#ifndef VOF_DEVICES_BLK_CLIENT_BLK_QUEUE_CLIENT_H_
-#define VOF_DEVICES_BLK_CLIENT_BLK_QUEUE_CLIENT_H_
+#ifndef VOF_DEVICES_BLK_CLIENT_BLK_CLIENT_QUEUE_H_
+#define VOF_DEVICES_BLK_CLIENT_BLK_CLIENT_QUEUE_H_
 
 #include <cstdint>
 #include <functional>
@@ -18,10 +18,10 @@
 
 namespace vof {
 
-class BlkQueue {
+class BlkClientQueue {
  public:
   // `largest_segment_bytes`: data pieces are cut to it; 0: as they are.
-  BlkQueue(ClientQueue* queue, uint32_t largest_segment_bytes)
+  BlkClientQueue(ClientQueue* queue, uint32_t largest_segment_bytes)
       : queue_(queue), largest_segment_bytes_(largest_segment_bytes) {}
 
   // Each takes `io` and the data until io->done. Offsets and lengths in bytes, multiples of 512.
@@ -60,4 +60,4 @@ class BlkQueue {
 
 }  // namespace vof
 
-#endif  // VOF_DEVICES_BLK_CLIENT_BLK_QUEUE_CLIENT_H_
+#endif  // VOF_DEVICES_BLK_CLIENT_BLK_CLIENT_QUEUE_H_

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An open disk image or block device: opening, locking, size, and what it can do. Control only.
+//
+//   absl::StatusOr<std::shared_ptr<FileHandle>> file = FileHandle::Open({.path = "/var/disk.img"});
+//   pread((*file)->fd(), ...);
+#ifndef VOF_DEVICES_BLK_FILE_HANDLE_H_
+#define VOF_DEVICES_BLK_FILE_HANDLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "devices/blk/direct_alignment.h"
+
+namespace vof {
+
+struct FileStoreOptions {
+  std::string path;  // a regular file or a block device
+  bool read_only = false;
+  // O_DIRECT: past the page cache. Where the device underneath has blocks of 4096 bytes, the disk
+  // must too (BlkOptions::block_size_bytes), and requests that are not multiples of them are
+  // errors: completing them by reading the rest of the block would lose what another queue writes
+  // into it meanwhile.
+  bool direct = false;
+  // Not 0: a file that does not exist is created, sparse, with this size. One that exists keeps its
+  // size.
+  uint64_t create_size_bytes = 0;
+  // Resize changes the length of a regular file. False: it only follows a change that somebody else
+  // made.
+  bool truncate_on_resize = true;
+};
+
+class FileHandle {
+ public:
+  // Takes a lock on the file (flock; shared if read-only, else exclusive) which the kernel drops
+  // with the last descriptor: two targets never write to one file.
+  static absl::StatusOr<std::shared_ptr<FileHandle>> Open(const FileStoreOptions& options);
+  ~FileHandle();
+  FileHandle(const FileHandle&) = delete;
+  FileHandle& operator=(const FileHandle&) = delete;
+
+  int fd() const { return fd_; }
+  bool direct() const { return options_.direct; }
+  bool read_only() const { return options_.read_only; }
+  const DirectAlignment& alignment() const { return alignment_; }  // of direct I/O
+  bool can_discard() const { return can_discard_; }
+  uint32_t physical_block_bytes() const { return physical_block_bytes_; }
+  uint32_t optimal_io_bytes() const { return optimal_io_bytes_; }
+
+  // The size that is served. Any thread.
+  uint64_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }
+  absl::Status Resize(uint64_t size_bytes);
+
+  // After a failed sync the kernel forgets which data it did not write, and the next sync succeeds.
+  // This remembers, so that no later flush says that all is well. Cured by opening the file again.
+  bool lost_writes() const { return lost_writes_.load(std::memory_order_relaxed); }
+  void SetLostWrites() { lost_writes_.store(true, std::memory_order_relaxed); }
+
+ private:
+  FileHandle(const FileStoreOptions& options, int fd) : options_(options), fd_(fd) {}
+  absl::Status Inspect();
+  absl::Status InspectBlockDevice();
+  absl::Status InspectRegularFile();
+  // The size that the file or device has now.
+  absl::StatusOr<uint64_t> ActualSize() const;
+  absl::Status Error(int error, const char* what) const;
+
+  const FileStoreOptions options_;
+  const int fd_;
+  bool is_block_device_ = false;
+  DirectAlignment alignment_;
+  bool can_discard_ = false;
+  uint32_t physical_block_bytes_ = 0;
+  uint32_t optimal_io_bytes_ = 0;
+  std::atomic<uint64_t> size_bytes_ = 0;
+  std::atomic<bool> lost_writes_ = false;
+};
+
+}  // namespace vof
+
+#endif  // VOF_DEVICES_BLK_FILE_HANDLE_H_

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A disk in a regular file or on a block device, through io_uring.
+//
+//   absl::StatusOr<std::shared_ptr<BlockStore>> store =
+//       MakeFileStore({.path = "/var/disk.img", .direct = true, .create_size_bytes = 1ull << 30});
+//
+// Each queue has a ring of its own, made at its first request, so queues that nobody uses cost
+// nothing. The epoch is drawn anew whenever the file is opened: what was acknowledged but not
+// flushed before the last process ended may be lost. After a failed flush all later ones fail,
+// until the file is opened again.
+#ifndef VOF_DEVICES_BLK_STORE_FILE_H_
+#define VOF_DEVICES_BLK_STORE_FILE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "devices/blk/block_store.h"
+#include "devices/blk/file_handle.h"
+
+namespace vof {
+
+// Errors name the path, what failed and what to do: missing, locked by another target, no direct
+// I/O, no io_uring.
+absl::StatusOr<std::shared_ptr<BlockStore>> MakeFileStore(const FileStoreOptions& options);
+
+}  // namespace vof
+
+#endif  // VOF_DEVICES_BLK_STORE_FILE_H_
