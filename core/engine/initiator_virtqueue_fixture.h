@@ -62,6 +62,7 @@ class VirtqueueStreamFixture : public testing::Test {
     options.queue_index = 2;
     options.body = {.initiator_name = "vqn.me", .target_name = "disk"};
     options.on_connected = [this] { ++connected_; };
+    options.on_drained = [this] { ++drained_; };
     options.on_ended = [this](const absl::Status& why) { ++ended_, why_ = why; };
     engine_ = std::make_unique<InitiatorVirtqueueStream<C>>(options, queue_);
     driver_ = std::make_unique<EngineDriver>(engine_.get());
@@ -106,7 +107,7 @@ class VirtqueueStreamFixture : public testing::Test {
   std::shared_ptr<InitiatorQueue> queue_;
   std::unique_ptr<InitiatorVirtqueueStream<C>> engine_;
   std::unique_ptr<EngineDriver> driver_;
-  int connected_ = 0, ended_ = 0;
+  int connected_ = 0, drained_ = 0, ended_ = 0;
   absl::Status why_;
 };
 

@@ -38,10 +38,12 @@ struct InitiatorVirtqueueOptions {
   ConnectBody body;  // names and token of the session
   Nanoseconds connect_timeout = kHandshakeTimeout;
 
-  // Called in Advance, each at most once: the target accepted the queue; the connection is closed
-  // and no request is left. `why` is kCancelled when this side closed it. on_ended may give the
-  // queue, which goes on to exist, another wake hook. May be empty.
+  // Called in Advance, each at most once; may be empty. The target accepted the queue.
   std::function<void()> on_connected;
+  // Everything submitted before Drain() is done.
+  std::function<void()> on_drained;
+  // The connection is closed and no request is left. `why` is kCancelled when this side closed it.
+  // May give the queue, which goes on to exist, another wake hook.
   std::function<void(const absl::Status& why)> on_ended;
 };
 
@@ -60,7 +62,7 @@ class InitiatorVirtqueueStream final : public StreamEngine {
     if (!reported_) queue_->set_wake(nullptr);
   }
 
-  // Takes no more requests; closes when those it has are answered. Wakes the connection.
+  // Takes no more requests; tells on_drained when those it has are done. Wakes the connection.
   void Drain() {
     queue_->Drain();
     draining_ = true;
@@ -103,9 +105,14 @@ class InitiatorVirtqueueStream final : public StreamEngine {
     moved |= queue_->DeliverDone() > 0;
     queue_->Admit(now);
     if (!closed_) {
-      if (draining_ && queue_->outstanding() == 0) Fail(RequestError::kClosed, ClosedStatus());
       moved |= Encode() > 0;
-    } else {
+    }
+    if (draining_ && queue_->outstanding() == 0) {
+      draining_ = false;
+      moved = true;
+      if (options_.on_drained) options_.on_drained();
+    }
+    if (closed_) {
       moved |= ReportEnd();
     }
     return moved;

@@ -250,7 +250,7 @@ TYPED_TEST(VirtqueueStreamTest, NoAnswerToConnectTimesOut) {
   EXPECT_EQ(FailureKindOf(this->why_), FailureKind::kTimedOut);
 }
 
-TYPED_TEST(VirtqueueStreamTest, DrainServesWhatWasSubmittedAndCloses) {
+TYPED_TEST(VirtqueueStreamTest, DrainServesWhatWasSubmittedAndTells) {
   this->Connect({.queue_size = 1});
   Io first(0), second(0), late(0);
   this->queue_->Submit(&first.request);
@@ -262,9 +262,13 @@ TYPED_TEST(VirtqueueStreamTest, DrainServesWhatWasSubmittedAndCloses) {
   EXPECT_TRUE(late.Ended(RequestError::kCancelled));
   this->driver_->Feed(this->Answer(first, 0, ""));
   this->driver_->Turn();
+  EXPECT_EQ(this->drained_, 0);
   this->driver_->Feed(this->Answer(second, 0, ""));
   this->driver_->Turn();
   EXPECT_TRUE(first.Ended(RequestError::kNone) && second.Ended(RequestError::kNone));
+  EXPECT_EQ(this->drained_, 1);
+  this->engine_->OnClosed(CloseReason::kLocal, 0, this->driver_->now);
+  this->driver_->Turn();
   EXPECT_TRUE(this->engine_->finished());
   EXPECT_EQ(FailureKindOf(this->why_), FailureKind::kClosed);
 }

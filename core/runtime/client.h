@@ -53,7 +53,7 @@ struct DeviceClientOptions {
   int own_reactors = 1;
   ReactorOptions own_reactor = {.name = "vof-client"};
 
-  // Names and numbers of the URI (queues, queue_size, dialect, time-outs) win over nothing here.
+  // The URI's own name, numbers and time-outs go first.
   std::string initiator_name;  // when the URI has none; empty: "vof." and the host's name
   uint64_t wanted_features = ~uint64_t{0};      // of those the device offers
   uint16_t default_queues = 1;                  // when the URI does not say
@@ -132,6 +132,7 @@ class DeviceClient {
   PeerIdentity peer_;
   std::shared_ptr<ClientSession> session_;  // shared with the reactors
   std::vector<std::unique_ptr<ClientQueue>> queues_;
+  bool disconnected_ = false;
 };
 
 }  // namespace vof

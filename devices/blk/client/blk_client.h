@@ -8,8 +8,8 @@
 //   if (status.ok()) status = (*disk)->Flush();
 //
 // The blocking calls cut what is larger than a request and keep several requests in flight; many
-// threads may call at once; none of them on a reactor's thread. Code on a reactor uses BlkClientQueue:
-// queue(i).
+// threads may call at once; none of them on a reactor's thread. Code on a reactor uses
+// BlkClientQueue: queue(i).
 #ifndef VOF_DEVICES_BLK_CLIENT_BLK_CLIENT_H_
 #define VOF_DEVICES_BLK_CLIENT_BLK_CLIENT_H_
 
@@ -20,18 +20,18 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/runtime/client.h"
+#include "devices/blk/client/blk_client_queue.h"
 #include "devices/blk/client/blk_info.h"
 #include "devices/blk/client/blk_io.h"
-#include "devices/blk/client/blk_client_queue.h"
+#include "devices/blk/client/blk_transfer.h"
 
 namespace vof {
-
-class BlkTransfer;
 
 class BlkClient {
  public:
@@ -72,9 +72,10 @@ class BlkClient {
  private:
   BlkClient() = default;
   absl::Status Init();
-  absl::Status CheckRange(std::string_view what, uint64_t offset_bytes, uint64_t length_bytes,
+  absl::Status CheckRange(std::string_view verb, uint64_t offset_bytes, uint64_t length_bytes,
                           bool writes) const;
-  absl::Status Transfer(BlkTransfer* transfer);
+  absl::Status Run(BlkTransfer* transfer, BlkClientQueue* queue, const BlkTransfer::Plan& plan);
+  absl::Status RunRange(BlkTransfer::Plan plan, uint64_t largest_bytes);
   BlkClientQueue* PickQueue();
 
   std::unique_ptr<DeviceClient> device_;

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/client_session.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/engine/initiator_status.h"
+#include "core/wire/ref.h"
+#include "core/wire/v5.h"
+
+namespace vof {
+namespace {
+
+// How long Close() waits for requests under way, and for the connections to end after that.
+constexpr Nanoseconds kDrainTime = 5 * kNanosecondsPerSecond;
+constexpr Nanoseconds kCloseTime = 2 * kNanosecondsPerSecond;
+// The session has deadlines of its own; this one is for a reactor that does not run.
+constexpr Nanoseconds kSlack = 2 * kNanosecondsPerSecond;
+
+std::string DefaultInitiatorName() {
+  char host[HOST_NAME_MAX + 1] = {};
+  if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0') return "vof.initiator";
+  return absl::StrCat("vof.", host);
+}
+
+}  // namespace
+
+ClientSession::ClientSession(Uri uri, BackendRegistry* registry, DeviceClientOptions options)
+    : uri_(std::move(uri)), registry_(registry), options_(std::move(options)) {}
+
+std::string ClientSession::Context() const {
+  Uri bare = uri_;
+  bare.options = UriOptions{};
+  return FormatUri(bare);
+}
+
+absl::Status ClientSession::status() const {
+  return WithContext(Context(), signal_->Read([&] { return status_; }));
+}
+
+// --- Beginning ---
+
+absl::Status ClientSession::Open() {
+  deadline_ = DeadlineAfter(MonotonicNow(), uri_.options.connect_timeout);
+  absl::Status status = StartReactors();
+  if (status.ok()) status = MakeToken();
+  if (!status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Link>> link = Dial();
+  if (!link.ok()) return WithContext(Context(), link.status());
+  peer_ = (*link)->peer();
+  StartControl(*std::move(link));
+  status = WaitFor([this] { return signal_->Read([&] { return asked_for_virtqueues_; }); },
+                   "the control queue");
+  if (status.ok()) status = OpenVirtqueues();
+  if (status.ok()) {
+    Post([](InitiatorSession* session, const absl::Status&) {
+      if (session != nullptr) session->VirtqueuesOpened();
+    });
+    status = WaitFor([this] { return signal_->Read([&] { return ready_; }); }, "the device");
+  }
+  if (!status.ok()) Close();
+  return WithContext(Context(), status);
+}
+
+absl::Status ClientSession::StartReactors() {
+  reactors_ = options_.reactors;
+  if (!reactors_.empty()) return absl::OkStatus();
+  for (int i = 0; i < std::max(options_.own_reactors, 1); ++i) {
+    absl::StatusOr<std::unique_ptr<ReactorThread>> thread =
+        ReactorThread::Start(options_.own_reactor);
+    if (!thread.ok()) return thread.status();
+    reactors_.push_back((*thread)->reactor());
+    own_reactors_.push_back(*std::move(thread));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ClientSession::MakeToken() {
+  body_.target_name = uri_.name;
+  body_.initiator_name = uri_.options.initiator_name;
+  if (body_.initiator_name.empty()) body_.initiator_name = options_.initiator_name;
+  if (body_.initiator_name.empty()) body_.initiator_name = DefaultInitiatorName();
+  if (uri_.options.dialect == Dialect::kRef) return absl::OkStatus();
+  if (getrandom(body_.token.data(), body_.token.size(), 0) !=
+      static_cast<ssize_t>(body_.token.size())) {
+    return absl::InternalError("the system has no random numbers for the session token");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Link>> ClientSession::Dial() {
+  absl::StatusOr<Backend*> backend = registry_->Find(uri_.scheme);
+  if (!backend.ok()) return backend.status();
+  absl::StatusOr<std::unique_ptr<Link>> link = (*backend)->Dial(uri_, deadline_);
+  if (!link.ok()) {
+    const std::string text(link.status().message());
+    if (absl::IsDeadlineExceeded(link.status())) return TimedOutStatus(text);
+    if (absl::IsUnavailable(link.status())) return CannotConnectStatus(text);
+    return link.status();
+  }
+  if ((*link)->transmission() != Transmission::kStream) {
+    return UnsupportedStatus("this client speaks over byte streams only");
+  }
+  return link;
+}
+
+template <typename C>
+std::unique_ptr<StreamEngine> ClientSession::MakeControl(InitiatorSessionOptions options) {
+  auto engine = std::make_unique<InitiatorControlStream<C>>(body_, std::move(options));
+  control_ = engine.get();
+  return engine;
+}
+
+void ClientSession::StartControl(std::unique_ptr<Link> link) {
+  std::unique_ptr<StreamEngine> engine = uri_.options.dialect == Dialect::kV5
+                                             ? MakeControl<V5>(SessionOptions())
+                                             : MakeControl<Ref>(SessionOptions());
+  const std::shared_ptr<ClientSession> self = shared_from_this();
+  signal_->Change([&] { control_attached_ = true; });
+  auto connection = std::make_shared<std::unique_ptr<Connection>>(link->Attach(std::move(engine)));
+  reactors_[0]->Post([self, connection] {
+    self->connection_ = connection->get();
+    self->reactors_[0]->Add(std::move(*connection), [self](Connection*) {
+      self->control_ = nullptr;
+      self->connection_ = nullptr;
+      self->signal_->Change([&] { self->control_finished_ = true; });
+    });
+  });
+}
+
+InitiatorSessionOptions ClientSession::SessionOptions() {
+  InitiatorSessionOptions options;
+  options.handshake.dialect = uri_.options.dialect;
+  options.handshake.wanted_features = options_.wanted_features;
+  options.handshake.queues = std::max<uint16_t>(
+      uri_.options.queues != 0 ? uri_.options.queues : options_.default_queues, uint16_t{1});
+  options.handshake.queue_size = uri_.options.queue_size;
+  options.handshake.num_queues_field = options_.num_queues_field;
+  options.handshake.num_queues_feature = options_.num_queues_feature;
+  options.connect_timeout = std::max<Nanoseconds>(deadline_ - MonotonicNow(), 1);
+  options.keepalive = uri_.options.keepalive;
+  const std::shared_ptr<ClientSession> self = shared_from_this();
+  options.on_open_virtqueues = [self](const SessionInfo& info) {
+    self->signal_->Change([&] {
+      self->info_ = info;
+      self->asked_for_virtqueues_ = true;
+    });
+  };
+  options.on_ready = [self](const SessionInfo&) {
+    self->signal_->Change([&] { self->ready_ = true; });
+  };
+  options.on_config_changed = options_.on_config_changed;
+  options.on_ended = [self](const absl::Status& why) { self->OnEnded(why); };
+  return options;
+}
+
+absl::Status ClientSession::OpenVirtqueues() {
+  InitiatorQueueOptions queue;
+  queue.credits = (info_.transport_features & transport_feature::kCredit) != 0;
+  queue.max_out_bytes = info_.max_out_bytes;
+  queue.max_in_bytes = info_.max_in_bytes;
+  queue.max_segments = info_.max_segments;
+  queue.timeout = uri_.options.io_timeout;
+  for (size_t i = 0; i < info_.queue_sizes.size(); ++i) {
+    queue.queue_size = info_.queue_sizes[i];
+    virtqueues_.push_back(std::make_shared<ClientVirtqueue>(
+        static_cast<uint16_t>(i), reactors_[i % reactors_.size()], queue, signal_));
+  }
+  for (const std::shared_ptr<ClientVirtqueue>& virtqueue : virtqueues_) {
+    absl::StatusOr<std::unique_ptr<Link>> link = Dial();
+    if (!link.ok()) return link.status();
+    InitiatorVirtqueueOptions options;
+    options.instance_id = info_.instance_id;
+    options.queue_index = virtqueue->index();
+    options.body = body_;
+    options.connect_timeout = std::max<Nanoseconds>(deadline_ - MonotonicNow(), 1);
+    virtqueue->Attach(*std::move(link), uri_.options.dialect, std::move(options));
+  }
+  return WaitFor(
+      [this] {
+        return std::all_of(virtqueues_.begin(), virtqueues_.end(),
+                           [](const auto& virtqueue) { return virtqueue->connected(); });
+      },
+      "the virtqueues");
+}
+
+absl::Status ClientSession::FirstFailure() const {
+  absl::Status status = signal_->Read([&] { return status_; });
+  for (size_t i = 0; i < virtqueues_.size() && status.ok(); ++i) status = virtqueues_[i]->status();
+  return status;
+}
+
+absl::Status ClientSession::WaitFor(std::function<bool()> reached, const char* what) {
+  const auto over = [&] { return reached() || !FirstFailure().ok(); };
+  if (!signal_->WaitUntil(DeadlineAfter(deadline_, kSlack), over)) {
+    return TimedOutStatus(absl::StrCat(what, " did not come up in time"));
+  }
+  return FirstFailure();
+}
+
+// --- Ending ---
+
+void ClientSession::OnEnded(const absl::Status& why) {
+  const bool established = signal_->Read([&] { return ready_; });
+  signal_->Change([&] {
+    status_ = why;
+    ended_ = true;
+  });
+  // Virtqueues mean nothing without their control queue. Before the device is ready they are looked
+  // after by Open, whose thread makes them.
+  if (!established) return;
+  for (const std::shared_ptr<ClientVirtqueue>& virtqueue : virtqueues_) virtqueue->Close(why);
+  if (options_.on_ended) options_.on_ended(status());
+}
+
+void ClientSession::Close() {
+  signal_->Change([&] { closing_ = true; });
+  // Requests first, then the device, then the connections: some targets end everything with the
+  // first connection that goes.
+  for (const auto& virtqueue : virtqueues_) virtqueue->Drain();
+  signal_->WaitUntil(DeadlineAfter(MonotonicNow(), kDrainTime), [this] {
+    return std::all_of(virtqueues_.begin(), virtqueues_.end(),
+                       [](const auto& virtqueue) { return virtqueue->drained(); });
+  });
+  const bool attached = signal_->Read([&] { return control_attached_; });
+  if (attached) {
+    Post([](InitiatorSession* session, const absl::Status&) {
+      if (session != nullptr) session->Disconnect();
+    });
+    signal_->WaitUntil(DeadlineAfter(MonotonicNow(), kCloseTime),
+                       [this] { return signal_->Read([&] { return ended_; }); });
+    reactors_[0]->Post([self = shared_from_this()] {
+      if (self->connection_ != nullptr) {
+        self->connection_->Close(CloseReason::kLocal, MonotonicNow());
+      }
+    });
+  }
+  for (const auto& virtqueue : virtqueues_) virtqueue->Close(ClosedStatus());
+  signal_->WaitUntil(DeadlineAfter(MonotonicNow(), kCloseTime), [this] {
+    return signal_->Read([&] { return control_finished_ || !control_attached_; }) &&
+           std::all_of(virtqueues_.begin(), virtqueues_.end(),
+                       [](const auto& virtqueue) { return virtqueue->finished(); });
+  });
+  own_reactors_.clear();  // stops and joins: no thread is left that could touch this
+}
+
+void ClientSession::Post(std::function<void(InitiatorSession*, const absl::Status& ended)> work) {
+  reactors_[0]->Post([self = shared_from_this(), work = std::move(work)] {
+    if (self->control_ == nullptr) {
+      work(nullptr, self->status());
+      return;
+    }
+    work(&self->control_->session(), absl::OkStatus());
+    self->control_->Notify();
+  });
+}
+
+}  // namespace vof

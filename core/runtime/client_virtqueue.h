@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One virtqueue of a DeviceClient, shared between the client and the reactor that its connection
+// lives on.
+//
+//   auto virtqueue = std::make_shared<ClientVirtqueue>(0, reactor, queue_options, &signal);
+//   virtqueue->Attach(std::move(link), Dialect::kV5, std::move(options));
+//   signal.WaitUntil(deadline, [&] { return virtqueue->connected(); });
+//
+// Methods may be called from any thread unless they say otherwise. For client*.cc only.
+#ifndef VOF_CORE_RUNTIME_CLIENT_VIRTQUEUE_H_
+#define VOF_CORE_RUNTIME_CLIENT_VIRTQUEUE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "core/engine/initiator_queue.h"
+#include "core/engine/initiator_virtqueue_stream.h"
+#include "core/runtime/backend.h"
+#include "core/runtime/client_signal.h"
+#include "core/runtime/reactor.h"
+#include "core/wire/command.h"
+
+namespace vof {
+
+class ClientVirtqueue : public std::enable_shared_from_this<ClientVirtqueue> {
+ public:
+  // `signal` outlives it: it is shared through the options' callbacks.
+  ClientVirtqueue(uint16_t index, Reactor* reactor, const InitiatorQueueOptions& options,
+                  std::shared_ptr<ClientSignal> signal);
+
+  // Gives the connection to the reactor; once. The callbacks of `options` are filled in here.
+  void Attach(std::unique_ptr<Link> link, Dialect dialect, InitiatorVirtqueueOptions options);
+  // Takes no more requests; drained() follows.
+  void Drain();
+  // Closes the connection; what is in flight ends with kClosed. `why` is what status() then tells.
+  void Close(const absl::Status& why);
+
+  bool connected() const;
+  bool drained() const;   // or ended
+  bool finished() const;  // the connection is gone, or was never attached
+  absl::Status status() const;
+
+  // The reactor's thread.
+  InitiatorQueue& queue() { return *queue_; }
+  uint16_t index() const { return index_; }
+  Reactor* reactor() const { return reactor_; }
+
+ private:
+  template <typename C>
+  std::unique_ptr<StreamEngine> MakeEngine(InitiatorVirtqueueOptions options);
+  void OnEnded(const absl::Status& why);
+  void DeliverAfterTheEnd();
+
+  const uint16_t index_;
+  Reactor* const reactor_;
+  const std::shared_ptr<InitiatorQueue> queue_;
+  const std::shared_ptr<ClientSignal> signal_;
+
+  // The reactor's thread.
+  Connection* connection_ = nullptr;
+  std::function<void()> drain_;  // empty when there is no engine
+
+  // Under the signal's mutex.
+  bool attached_ = false;
+  bool connected_ = false;
+  bool drained_ = false;
+  bool finished_ = false;
+  absl::Status status_;
+  absl::Status close_reason_;
+};
+
+}  // namespace vof
+
+#endif  // VOF_CORE_RUNTIME_CLIENT_VIRTQUEUE_H_
