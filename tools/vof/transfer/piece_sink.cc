@@ -22,6 +22,12 @@ absl::Status EndpointSink::Put(const Piece& piece, std::span<const std::byte> da
         endpoint_->name(), " is too small: there are ", room_.size_bytes, " bytes from offset ",
         room_.offset_bytes, " to its end, and the input has more"));
   }
+  if (last_block_ == LastBlock::kRefuse && piece.size_bytes % endpoint_->block_bytes() != 0) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "the input ends at ", piece.offset_bytes + piece.size_bytes,
+        " bytes, which is not a multiple of the block size of ", endpoint_->name(), ", ",
+        endpoint_->block_bytes(), " bytes; --pad fills the last block with zeros"));
+  }
   uint64_t offset_bytes = room_.offset_bytes + piece.offset_bytes;
   if (piece.is_hole) return PutZeros(offset_bytes, piece.size_bytes);
   while (!data.empty()) {

@@ -35,12 +35,16 @@ class PieceSink {
   virtual uint64_t zero_bytes() const = 0;
 };
 
-// A range of an endpoint. Zeros are turned into holes there; a partial last block is filled with
-// zeros.
+// What becomes of data that ends within a block.
+enum class LastBlock : uint8_t { kPad, kRefuse };
+
+// A range of an endpoint. Zeros are turned into holes there; with kPad a partial last block is
+// filled with zeros.
 class EndpointSink final : public PieceSink {
  public:
   // A piece beyond `room` is kOutOfRange (the size of a pipe is not known before).
-  EndpointSink(Endpoint* endpoint, const ByteRange& room) : endpoint_(endpoint), room_(room) {}
+  EndpointSink(Endpoint* endpoint, const ByteRange& room, LastBlock last_block = LastBlock::kPad)
+      : endpoint_(endpoint), room_(room), last_block_(last_block) {}
 
   absl::Status Put(const Piece& piece, std::span<const std::byte> data) override;
   absl::Status Finish() override { return endpoint_->Flush(); }
@@ -57,6 +61,7 @@ class EndpointSink final : public PieceSink {
 
   Endpoint* const endpoint_;
   const ByteRange room_;
+  const LastBlock last_block_;
   std::atomic<uint64_t> zero_bytes_ = 0;
 };
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/bench/bench_options.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tools/common/size.h"
+#include "tools/vof/bench/block_stamp.h"
+#include "tools/vof/bench/verify_ledger.h"
+
+namespace vof {
+namespace {
+
+absl::Status Wrong(std::string_view flag, uint64_t value, std::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(flag), " ", value, ": ", std::string(why)));
+}
+
+absl::Status CheckBlockSize(const BenchOptions& options, const BenchDevice& device) {
+  if (options.block_bytes == 0 || options.block_bytes % device.block_bytes != 0) {
+    return Wrong("--bs", options.block_bytes,
+                 absl::StrCat("not a multiple of the device's block size, ", device.block_bytes));
+  }
+  if (options.block_bytes > device.max_request_bytes) {
+    return Wrong("--bs", options.block_bytes,
+                 absl::StrCat("a request carries at most ", device.max_request_bytes, " bytes (",
+                              HumanSize(device.max_request_bytes), ")"));
+  }
+  if (options.depth * options.block_bytes > kMaxBenchBufferBytes) {
+    return Wrong("--depth", options.depth,
+                 absl::StrCat("with blocks of ", HumanSize(options.block_bytes),
+                              " a queue would need more than the limit of ",
+                              HumanSize(kMaxBenchBufferBytes), " of buffers"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckVerify(const BenchOptions& options, const BenchPlan& plan) {
+  if (!options.verify) return absl::OkStatus();
+  // One block more than requests: the ledger always finds one that is free.
+  if (plan.blocks_per_queue <= options.depth) {
+    return Wrong(
+        "--depth", options.depth,
+        absl::StrCat("--verify needs more blocks than requests in flight, and a queue has ",
+                     plan.blocks_per_queue, " of them; use a larger --size"));
+  }
+  if (plan.blocks_per_queue > VerifyLedger::kMaxBlocks) {
+    return Wrong("--size", plan.num_blocks * options.block_bytes,
+                 absl::StrCat("--verify keeps track of at most ", VerifyLedger::kMaxBlocks,
+                              " blocks per queue; use a smaller --size or a larger --bs"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Access> ParseAccess(std::string_view name, int mix_percent) {
+  if (name == "read") return Access{false, 100};
+  if (name == "write") return Access{false, 0};
+  if (name == "randread") return Access{true, 100};
+  if (name == "randwrite") return Access{true, 0};
+  if (name == "rw") return Access{false, mix_percent};
+  if (name == "randrw") return Access{true, mix_percent};
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", std::string(name), "\" is none of read, write, randread, randwrite, rw, randrw"));
+}
+
+std::string_view AccessName(const Access& access) {
+  if (access.read_percent == 100) return access.random ? "randread" : "read";
+  if (access.read_percent == 0) return access.random ? "randwrite" : "write";
+  return access.random ? "randrw" : "rw";
+}
+
+absl::StatusOr<BenchPlan> PlanBench(const BenchOptions& options, const BenchDevice& device) {
+  if (options.access.writes() && device.read_only) {
+    return absl::UnimplementedError(absl::StrCat(
+        options.uri, " is read-only: --rw ", std::string(AccessName(options.access)), " writes"));
+  }
+  if (const absl::Status bad = CheckBlockSize(options, device); !bad.ok()) return bad;
+  const uint64_t span_bytes = options.span_bytes.value_or(device.capacity_bytes);
+  if (span_bytes > device.capacity_bytes) {
+    return Wrong("--size", span_bytes,
+                 absl::StrCat("the device has only ", device.capacity_bytes, " bytes (",
+                              HumanSize(device.capacity_bytes), ")"));
+  }
+  BenchPlan plan;
+  plan.num_blocks = span_bytes / options.block_bytes;
+  plan.partitioned = options.verify || !options.access.random;
+  plan.blocks_per_queue = plan.partitioned ? plan.num_blocks / options.queues : plan.num_blocks;
+  if (plan.blocks_per_queue == 0) {
+    return Wrong("--size", span_bytes,
+                 absl::StrCat("holds fewer blocks of ", options.block_bytes, " bytes than the ",
+                              options.queues, " queues"));
+  }
+  if (const absl::Status bad = CheckVerify(options, plan); !bad.ok()) return bad;
+  return plan;
+}
+
+}  // namespace vof

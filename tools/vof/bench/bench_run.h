@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole benchmark: warm up, measure, stop, check; over all queues of a client.
+//
+//   std::unique_ptr<BenchResult> result = RunBench(client, options, plan, tick);
+#ifndef VOF_TOOLS_VOF_BENCH_BENCH_RUN_H_
+#define VOF_TOOLS_VOF_BENCH_BENCH_RUN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/base/time.h"
+#include "devices/blk/client/blk_client.h"
+#include "tools/vof/bench/bench_options.h"
+#include "tools/vof/bench/bench_result.h"
+
+namespace vof {
+
+enum class BenchPhase : uint8_t { kWarmUp, kMeasure, kCheck };
+
+// Called every 100 ms on the caller's thread, with the operations completed since the phase began.
+// False stops the benchmark; what was measured by then is its result.
+using BenchTick = std::function<bool(BenchPhase phase, uint64_t operations, Nanoseconds elapsed)>;
+
+// Blocks; not on a reactor's thread. `options.queues` is what the client has. The first histogram
+// alone is 36 KiB, hence the pointer. Failed operations are counted in the result, not an error of
+// the call.
+std::unique_ptr<BenchResult> RunBench(BlkClient* client, const BenchOptions& options,
+                                      const BenchPlan& plan, const BenchTick& tick);
+
+}  // namespace vof
+
+#endif  // VOF_TOOLS_VOF_BENCH_BENCH_RUN_H_

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From what the user wrote to a connected device.
+//
+//   absl::StatusOr<std::unique_ptr<BlkClient>> disk = OpenBlk("tcp://host/disk0", context);
+#ifndef VOF_TOOLS_VOF_DEVICE_OPEN_DEVICE_H_
+#define VOF_TOOLS_VOF_DEVICE_OPEN_DEVICE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/runtime/client.h"
+#include "core/runtime/uri.h"
+#include "devices/blk/client/blk_client.h"
+#include "tools/vof/shell/verb.h"
+
+namespace vof {
+
+// The URI with the common flags applied. kInvalidArgument: not a URI, or one without a name.
+absl::StatusOr<Uri> ResolveUri(const std::string& text, const VerbContext& context);
+
+absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context,
+                                                   DeviceClientOptions options = {});
+
+// "tcp://192.0.2.7:8549": who answered.
+std::string AddressOf(const DeviceClient& device);
+
+}  // namespace vof
+
+#endif  // VOF_TOOLS_VOF_DEVICE_OPEN_DEVICE_H_

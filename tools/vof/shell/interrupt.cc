@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/shell/interrupt.h"
+
+#include <atomic>
+
+namespace vof {
+namespace {
+
+// A signal handler has no other way to say something.
+constinit std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void OnSignal(int) { interrupted.store(true, std::memory_order_relaxed); }
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
+  interrupted = false;
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  // After the first one the default action is back: the second one ends the program.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &previous_interrupt_);
+  sigaction(SIGTERM, &action, &previous_terminate_);
+}
+
+InterruptWatch::~InterruptWatch() {
+  sigaction(SIGINT, &previous_interrupt_, nullptr);
+  sigaction(SIGTERM, &previous_terminate_, nullptr);
+}
+
+bool InterruptWatch::requested() const { return interrupted.load(std::memory_order_relaxed); }
+
+}  // namespace vof

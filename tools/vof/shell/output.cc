@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/shell/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "core/engine/initiator_status.h"
+#include "tools/common/logging.h"
+#include "tools/vof/transfer/unique_fd.h"
+
+namespace vof {
+namespace {
+
+constexpr char kDataDifferUrl[] = "vof/data_differ";
+
+}  // namespace
+
+std::string_view ExitKind(ExitCode code) {
+  switch (code) {
+    case ExitCode::kOk:
+      return "ok";
+    case ExitCode::kFailed:
+      return "failed";
+    case ExitCode::kUsage:
+      return "usage";
+    case ExitCode::kCannotConnect:
+      return "cannot-connect";
+    case ExitCode::kRefused:
+      return "refused";
+    case ExitCode::kTimeout:
+      return "timeout";
+    case ExitCode::kDataDiffer:
+      return "data-differ";
+    case ExitCode::kUnsupported:
+      return "unsupported";
+  }
+  return "failed";
+}
+
+Json ErrorDocument(ExitCode code, std::string_view message) {
+  Json error;
+  error["code"] = ToInt(code);
+  error["kind"] = std::string(ExitKind(code));
+  error["message"] = std::string(message);
+  Json document;
+  document["error"] = std::move(error);
+  return document;
+}
+
+std::string Serialize(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::Status WriteToStdout(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = write(STDOUT_FILENO, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EPIPE) {
+      return absl::CancelledError("the reader of standard output went away");
+    }
+    if (put < 0) return FileError("write", "standard output", errno);
+    text.remove_prefix(static_cast<size_t>(put));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Output::Result(const Json& json, std::string_view text) {
+  if (options_.json) {
+    printed_json_ = true;
+    return WriteToStdout(Serialize(json));
+  }
+  return options_.quiet ? absl::OkStatus() : WriteToStdout(text);
+}
+
+absl::Status Output::Line(std::string_view line) {
+  if (options_.json || options_.quiet) return absl::OkStatus();
+  return WriteToStdout(absl::StrCat(std::string(line), "\n"));
+}
+
+void Output::Note(std::string_view note) {
+  if (options_.json || options_.quiet) return;
+  std::fprintf(stderr, "vof %s: %.*s\n", verb_.c_str(), static_cast<int>(note.size()), note.data());
+}
+
+absl::Status DataDifferError(std::string_view message) {
+  absl::Status status = absl::DataLossError(std::string(message));
+  status.SetPayload(kDataDifferUrl, absl::Cord());
+  return status;
+}
+
+ExitCode ExitCodeOfStatus(const absl::Status& status) {
+  switch (FailureKindOf(status)) {
+    case FailureKind::kCannotConnect:
+      return ExitCode::kCannotConnect;
+    case FailureKind::kRefused:
+      return ExitCode::kRefused;
+    case FailureKind::kTimedOut:
+      return ExitCode::kTimeout;
+    case FailureKind::kUnsupported:
+      return ExitCode::kUnsupported;
+    case FailureKind::kProtocol:
+    case FailureKind::kLost:
+    case FailureKind::kClosed:
+      return ExitCode::kFailed;
+    case FailureKind::kNone:
+      break;
+  }
+  if (absl::IsDataLoss(status)) {
+    return status.GetPayload(kDataDifferUrl) ? ExitCode::kDataDiffer : ExitCode::kFailed;
+  }
+  return ExitCodeOf(status.code());
+}
+
+ExitCode Output::Finish(const absl::Status& status) {
+  const ExitCode code = ExitCodeOfStatus(status);
+  if (status.ok()) return code;
+  const std::string message(status.message());
+  if (options_.json && !printed_json_) {
+    // Nobody is left to tell when this fails, too.
+    (void)WriteToStdout(Serialize(ErrorDocument(code, message)));
+    return code;
+  }
+  PrintError(absl::StrCat("vof", verb_.empty() ? "" : " ", verb_), message);
+  return code;
+}
+
+}  // namespace vof

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/shell/output.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/engine/initiator_status.h"
+
+namespace vof {
+namespace {
+
+std::string StdoutOf(const OutputOptions& options, const absl::Status& status, bool with_result) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Output output("info", options);
+  if (with_result) EXPECT_TRUE(output.Result({{"x", Json::array()}}, "text\n").ok());
+  output.Finish(status);
+  testing::internal::GetCapturedStderr();
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(OutputTest, ErrorIsOneJsonDocument) {
+  const std::string text =
+      StdoutOf({.json = true}, absl::UnavailableError("nobody listens \"there\"\n"), false);
+  const Json document = Json::parse(text);
+  EXPECT_EQ(document["error"]["code"], 3);
+  EXPECT_EQ(document["error"]["kind"], "cannot-connect");
+  EXPECT_EQ(document["error"]["message"], "nobody listens \"there\"\n");
+}
+
+TEST(OutputTest, EmptyListIsBrackets) {
+  EXPECT_EQ(StdoutOf({.json = true}, absl::OkStatus(), true), "{\"x\":[]}\n");
+}
+
+TEST(OutputTest, ErrorAfterTheResultDoesNotMakeASecondDocument) {
+  EXPECT_EQ(StdoutOf({.json = true}, DataDifferError("differ"), true), "{\"x\":[]}\n");
+}
+
+TEST(OutputTest, TextGoesToStdoutAndErrorsToStderr) {
+  EXPECT_EQ(StdoutOf({}, absl::UnknownError("bad"), true), "text\n");
+  EXPECT_EQ(StdoutOf({.quiet = true}, absl::UnknownError("bad"), true), "");
+}
+
+TEST(OutputTest, BytesThatAreNoTextDoNotBreakJson) {
+  Json json;
+  json["name"] = std::string("a\xff\x00z", 4);
+  EXPECT_TRUE(Json::accept(Serialize(json)));
+}
+
+TEST(OutputTest, DeviceThatFailsIsNoDifference) {
+  EXPECT_EQ(ExitCodeOfStatus(DataDifferError("at 5")), ExitCode::kDataDiffer);
+  EXPECT_EQ(ExitCodeOfStatus(absl::DataLossError("I/O error")), ExitCode::kFailed);
+}
+
+TEST(OutputTest, InitiatorSaysWhichExitCodeFits) {
+  EXPECT_EQ(ExitCodeOfStatus(TimedOutStatus("no answer")), ExitCode::kTimeout);
+  EXPECT_EQ(ExitCodeOfStatus(CannotConnectStatus("nobody")), ExitCode::kCannotConnect);
+  EXPECT_EQ(ExitCodeOfStatus(UnsupportedStatus("cannot")), ExitCode::kUnsupported);
+  EXPECT_EQ(ExitCodeOfStatus(ProtocolStatus("nonsense")), ExitCode::kFailed);
+  EXPECT_EQ(ExitCodeOfStatus(WithContext("tcp://x", TimedOutStatus("no answer"))),
+            ExitCode::kTimeout);
+}
+
+TEST(OutputTest, EveryExitCodeHasItsKind) {
+  for (int code = 0; code <= 7; ++code) {
+    for (int other = 0; other < code; ++other) {
+      EXPECT_NE(ExitKind(static_cast<ExitCode>(code)), ExitKind(static_cast<ExitCode>(other)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vof

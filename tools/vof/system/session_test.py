@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""info, ping, and everything that can go wrong before a device answers; help and usage.
+
+    session_test.py VOF VOF-TARGET
+"""
+
+import json
+import socket
+import subprocess
+import unittest
+
+from tools.vof.system import vof_case
+from tools.vof.system.vof_case import MIB, VofTestCase
+
+VERBS = ['info', 'ping', 'read', 'write', 'copy', 'verify', 'flush', 'discard', 'bench']
+
+
+class InfoTest(VofTestCase):
+    """info and ping."""
+
+    def test_both_dialects_tell_the_same_disk(self):
+        for dialect in ('v5', 'ref'):
+            with self.subTest(dialect):
+                info = self.json('info', '--dialect', dialect, self.uri('mem'))
+                self.assertEqual(info['dialect'], dialect)
+                self.assertEqual(info['capacity_bytes'], 64 * MIB)
+                self.assertEqual(info['block_bytes'], 512)
+                self.assertEqual(info['type'], 'block')
+                self.assertEqual(info['vendor'], 'vof')
+                self.assertEqual(info['queues']['available'], 4)
+                self.assertEqual(len(info['queues']['sizes']), 1)
+                self.assertIn('FLUSH', info['features']['accepted'])
+                self.assertFalse(info['read_only'])
+                self.assertGreaterEqual(info['limits']['max_transfer_bytes'], 128 << 10)
+                self.assertIn('127.0.0.1:', info['address'])
+
+    def test_what_differs_shows(self):
+        self.assertTrue(self.json('info', self.uri('fixed'))['read_only'])
+        self.assertEqual(self.json('info', self.uri('big'))['block_bytes'], 4096)
+        queues = self.json('info', self.uri('mem', '?queues=3&queue_size=64'))['queues']
+        self.assertEqual(queues['sizes'], [64, 64, 64])
+
+    def test_lists_are_lists_when_empty(self):
+        out = self.ok('info', '--json', '--dialect', 'ref', self.uri('mem'))
+        self.assertIn(b'"transport":[]', out)
+
+    def test_text_is_for_people(self):
+        out = self.ok('info', self.uri('mem')).decode()
+        self.assertIn('64 MiB (67108864 bytes)', out)
+        self.assertEqual(self.ok('info', '--quiet', self.uri('mem')), b'')
+
+    def test_ping(self):
+        for dialect in ('v5', 'ref'):
+            with self.subTest(dialect):
+                ping = self.json('ping', '--count', '5', '--interval', '1ms', '--dialect', dialect,
+                                 self.uri('mem'))
+                self.assertEqual(ping['count'], 5)
+                self.assertEqual(len(ping['times_ns']), 5)
+                rtt = ping['rtt_ns']
+                self.assertLessEqual(rtt['min'], rtt['avg'])
+                self.assertLessEqual(rtt['avg'], rtt['max'])
+                self.assertGreater(rtt['min'], 0)
+        out = self.ok('ping', '-c', '2', '--interval', '1ms', self.uri('mem')).decode()
+        self.assertEqual(len(out.splitlines()), 3)
+
+
+class Ipv6Test(VofTestCase):
+    """Brackets in URIs."""
+
+    listen = 'tcp://[::1]:0'
+
+    def test_device_behind_an_ipv6_address(self):
+        self.assertTrue(self.uri('mem').startswith('tcp://[::1]:'), self.uri('mem'))
+        self.assertEqual(self.json('info', self.uri('mem'))['capacity_bytes'], 64 * MIB)
+        long_form = self.uri('mem').replace('[::1]', '[0:0:0:0:0:0:0:1]')
+        self.assertEqual(self.json('info', long_form)['capacity_bytes'], 64 * MIB)
+
+
+class FailureTest(VofTestCase):
+    """Each kind of failure, its exit code and its message."""
+
+    def free_port(self):
+        with socket.socket() as sock:
+            sock.bind(('127.0.0.1', 0))
+            return sock.getsockname()[1]
+
+    def test_nobody_listens(self):
+        uri = f'tcp://127.0.0.1:{self.free_port()}/disk'
+        for verb in ('info', 'ping', 'read', 'flush', 'bench'):
+            with self.subTest(verb):
+                self.assert_fails(vof_case.CANNOT_CONNECT, [verb, uri], '127.0.0.1')
+
+    def test_name_that_does_not_resolve(self):
+        self.assert_fails(vof_case.CANNOT_CONNECT, ['info', 'tcp://no-such-host.invalid/disk'],
+                          'no-such-host.invalid')
+
+    def test_unknown_device(self):
+        unknown = self.uri('mem').replace('/mem', '/nothing')
+        for dialect in ('v5', 'ref'):
+            self.assert_fails(vof_case.REFUSED, ['info', '--dialect', dialect, unknown], 'nothing')
+
+    def test_device_in_exclusive_use(self):
+        holder = subprocess.Popen(
+            [vof_case.VOF, 'ping', '--count', '1000000', '--interval', '100ms', self.uri('mem')],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            self.assertIn(b'answer', holder.stdout.readline())
+            self.assert_fails(vof_case.REFUSED, ['info', '--ivqn', 'another', self.uri('mem')],
+                              'use')
+        finally:
+            holder.terminate()
+            out, _ = holder.communicate(timeout=vof_case.TIMEOUT_S)
+        self.assertEqual(holder.returncode, vof_case.OK)
+        self.assertIn(b'min/avg/max', out)
+        self.ok('info', self.uri('mem'))
+
+    def test_listener_that_never_answers(self):
+        with socket.socket() as sock:
+            sock.bind(('127.0.0.1', 0))
+            sock.listen()
+            uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk'
+            self.assert_fails(vof_case.TIMEOUT, ['info', '--timeout', '300ms', uri], '127.0.0.1')
+            self.assert_fails(vof_case.TIMEOUT, ['info', uri + '?connect_timeout=300ms'])
+
+    def test_peer_that_talks_nonsense(self):
+        with socket.socket() as sock:
+            sock.bind(('127.0.0.1', 0))
+            sock.listen()
+            uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk'
+            process = subprocess.Popen([vof_case.VOF, 'info', uri], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE)
+            peer, _ = sock.accept()
+            peer.sendall(b'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' * 4)
+            out, error = process.communicate(timeout=vof_case.TIMEOUT_S)
+            peer.close()
+        self.assertEqual((process.returncode, out), (vof_case.FAILED, b''), error)
+
+    def test_unsupported(self):
+        self.assert_fails(vof_case.UNSUPPORTED, ['bench', '--rw', 'write', self.uri('fixed')],
+                          'read-only')
+
+
+class UsageTest(VofTestCase):
+    """Wrong command lines, and help."""
+
+    def test_wrong_usage(self):
+        for arguments in (['info'], ['nonsense'], ['info', '--nonsense', self.uri('mem')],
+                          ['read', '--length', '12X', self.uri('mem')],
+                          ['bench', '--depth', '0', self.uri('mem')],
+                          ['bench', '--rw', 'sideways', self.uri('mem')],
+                          ['bench', '--bs', '1000', self.uri('mem')],
+                          ['info', '--dialect', 'v6', self.uri('mem')],
+                          ['info', 'disk0'], ['info', 'tcp://127.0.0.1:1/'],
+                          ['info', 'carrier-pigeon://host/disk'],
+                          ['info', self.uri('mem', '?colour=blue')],
+                          ['read', 'file', '--offset', '1'], ['verify', '-', self.uri('mem')]):
+            with self.subTest(arguments):
+                self.assert_fails(vof_case.USAGE, arguments)
+
+    def test_no_verb_is_wrong_usage(self):
+        self.assertEqual(self.run_vof()[0], vof_case.USAGE)
+        code, out, _ = self.run_vof('--json')
+        self.assertEqual(code, vof_case.USAGE)
+        self.assertEqual(json.loads(out)['error']['kind'], 'usage')
+
+    def test_errors_say_what_is_known(self):
+        _, _, error = self.run_vof('info', 'carrier-pigeon://host/disk')
+        self.assertIn('tcp', error)
+        _, _, error = self.run_vof('info', self.uri('mem', '?colour=blue'))
+        self.assertIn('dialect', error)
+
+    def test_help_has_an_example_of_every_verb(self):
+        general = self.ok('--help').decode()
+        for verb in VERBS:
+            with self.subTest(verb):
+                self.assertIn(f'  {verb} ', general)
+                text = self.ok(verb, '--help').decode()
+                self.assertIn('Examples:', text)
+                self.assertIn(f'vof {verb} ', text)
+                self.assertIn('--json', text)
+
+    def test_version(self):
+        self.assertRegex(self.ok('--version').decode(), r'^vof \d+\.\d+\.\d+\n$')
+
+
+if __name__ == '__main__':
+    vof_case.main()

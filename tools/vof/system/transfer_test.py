@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""read, write, copy, verify, flush and discard against a real target.
+
+    transfer_test.py VOF VOF-TARGET
+"""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from tools.vof.system import vof_case
+from tools.vof.system.vof_case import MIB, VofTestCase, random_bytes
+
+
+class ReadWriteTest(VofTestCase):
+    """Bytes in and out."""
+
+    def test_what_was_written_is_read(self):
+        for dialect in ('v5', 'ref'):
+            with self.subTest(dialect):
+                data = random_bytes(3 * 512, seed=len(dialect))
+                self.ok('write', '--quiet', '--offset', '1M', '--dialect', dialect,
+                        self.uri('mem'), stdin=data)
+                back = self.ok('read', '--offset', '1M', '--length', '1536', '--dialect', dialect,
+                               self.uri('mem'))
+                self.assertEqual(back, data)
+
+    def test_files_and_json(self):
+        data = random_bytes(5 * MIB)
+        source = self.path('in', data)
+        document = self.json('write', '--input', source, '--offset', '2M', self.uri('mem'))
+        self.assertEqual(document['bytes'], 5 * MIB)
+        output = self.path('out')
+        document = self.json('read', '--offset', '2M', '--length', '5M', '--output', output,
+                             self.uri('mem'))
+        self.assertEqual(document['destination'], output)
+        self.assertEqual(self.content(output), data)
+
+    def test_reads_need_no_alignment(self):
+        data = random_bytes(8192)
+        self.ok('write', '-q', self.uri('big'), stdin=data)
+        back = self.ok('read', '--offset', '777', '--length', '5001', self.uri('big'))
+        self.assertEqual(back, data[777:777 + 5001])
+
+    def test_odd_sizes_are_refused_or_padded(self):
+        self.assert_fails(vof_case.USAGE,
+                          ['write', '--input', self.path('odd', b'x' * 1000), self.uri('big')],
+                          '1000', 'block size', '4096', '--pad')
+        self.assert_fails(vof_case.FAILED, ['write', self.uri('big')], 'block size', '4096',
+                          '--pad', stdin=b'x' * 1000)
+        self.assert_fails(vof_case.USAGE, ['write', '--offset', '512', self.uri('big')],
+                          'offset 512', '4096', stdin=b'x' * 4096)
+        self.ok('write', '-q', self.uri('big'), stdin=b'y' * 4096)
+        self.ok('write', '-q', '--pad', self.uri('big'), stdin=b'hello')
+        self.assertEqual(self.ok('read', '--length', '8', self.uri('big')), b'hello\0\0\0')
+        self.assertEqual(self.ok('read', '--length', '4K', self.uri('big'))[5:], bytes(4091))
+
+    def test_the_end_of_the_device(self):
+        self.assert_fails(vof_case.FAILED,
+                          ['write', '--offset', '1M', self.uri('small')], stdin=b'x' * 512)
+        self.assert_fails(vof_case.FAILED, ['write', self.uri('small')], 'too small',
+                          stdin=b'x' * (MIB + 512))
+        self.assert_fails(vof_case.USAGE, ['read', '--offset', '2M', self.uri('small')], '1048576')
+        self.assert_fails(vof_case.USAGE, ['read', '--length', '2M', self.uri('small')], '1048576')
+        self.assertEqual(self.ok('read', '--offset', '1M', self.uri('small')), b'')
+
+    def test_read_only_devices_are_not_written(self):
+        for verb in (['write', self.uri('fixed')], ['copy', self.path('x', b'x' * 512),
+                                                    self.uri('fixed')],
+                     ['discard', '--length', '512', self.uri('fixed')]):
+            self.assert_fails(vof_case.UNSUPPORTED, verb, 'read-only', stdin=b'x' * 512)
+
+    def test_data_and_json_do_not_share_stdout(self):
+        code, out, _ = self.run_vof('read', '--json', self.uri('small'))
+        self.assertEqual(code, vof_case.USAGE)
+        self.assertIn(b'"usage"', out)
+
+    def test_reader_that_goes_away_ends_the_program(self):
+        process = subprocess.Popen([vof_case.VOF, 'read', self.uri('mem')], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.assertEqual(len(process.stdout.read(100)), 100)
+        process.stdout.close()
+        error = process.stderr.read().decode()
+        process.stderr.close()
+        self.assertEqual(process.wait(vof_case.TIMEOUT_S), vof_case.FAILED)
+        self.assertIn('went away', error)
+
+
+class CopyTest(VofTestCase):
+    """copy and verify."""
+
+    def sparse_file(self, name, size, pieces):
+        path = self.path(name)
+        with open(path, 'wb') as file:
+            file.truncate(size)
+            for offset, data in pieces:
+                file.seek(offset)
+                file.write(data)
+        return path
+
+    def test_there_and_back(self):
+        data = random_bytes(9 * MIB + 12345)
+        source, back = self.path('source', data), self.path('back')
+        document = self.json('copy', source, self.uri('mem'))
+        self.assertEqual(document['bytes'], len(data))
+        self.json('copy', '--length', str(len(data)), self.uri('mem'), back)
+        self.assertEqual(self.content(back), data)
+        self.ok('verify', '--quiet', '--prefix', source, self.uri('mem'))
+
+    def test_every_odd_size(self):
+        for size in (0, 1, 511, 512, 513, MIB - 1, MIB, MIB + 1):
+            for disk in ('mem', 'big'):
+                with self.subTest(size=size, disk=disk):
+                    data = random_bytes(size, seed=size)
+                    source, back = self.path('source', data), self.path('back')
+                    self.ok('copy', '-q', source, self.uri(disk))
+                    self.ok('copy', '-q', '--length', str(size), self.uri(disk), back)
+                    self.assertEqual(self.content(back), data)
+
+    def test_holes_stay_holes(self):
+        data = random_bytes(65536)
+        source = self.sparse_file('sparse', 48 * MIB, [(5 * MIB, data), (40 * MIB, data)])
+        self.ok('write', '-q', self.uri('mem'), stdin=b'\xff' * (8 * MIB))  # what a hole must erase
+        document = self.json('copy', source, self.uri('mem'))
+        self.assertEqual(document['bytes'], 48 * MIB)
+        self.assertEqual(document['zero_bytes'], 48 * MIB - 2 * 65536)
+        back = self.path('back')
+        self.json('copy', self.uri('mem'), back)
+        self.assertEqual(os.stat(back).st_size, 64 * MIB)
+        self.assertLess(os.stat(back).st_blocks * 512, 2 * MIB)
+        self.assertEqual(self.content(back)[:48 * MIB], self.content(source))
+
+    def test_device_to_device(self):
+        data = random_bytes(4 * MIB)
+        self.ok('write', '-q', '--offset', '3M', self.uri('mem'), stdin=data)
+        self.ok('copy', '-q', self.uri('mem', '?queues=4'), self.uri('other', '?dialect=ref'))
+        self.ok('verify', self.uri('mem'), self.uri('other'))
+        self.assertEqual(self.ok('read', '--offset', '3M', '--length', '4M', self.uri('other')),
+                         data)
+
+    def test_pipes(self):
+        data = random_bytes(3 * MIB + 7)
+        self.ok('copy', '-q', '-', self.uri('mem'), stdin=data)
+        self.assertEqual(self.ok('copy', '--length', str(len(data)), self.uri('mem'), '-'), data)
+
+    def test_too_small_names_both_sizes(self):
+        source = self.sparse_file('large', 2 * MIB, [])
+        self.assert_fails(vof_case.FAILED, ['copy', source, self.uri('small')], '1048576',
+                          '2097152', 'too small')
+
+    def test_something_must_be_a_device(self):
+        self.assert_fails(vof_case.USAGE, ['copy', self.path('a', b'x'), self.path('b')], 'URI')
+
+    def test_files_that_are_not_there(self):
+        self.assert_fails(vof_case.FAILED, ['copy', self.path('missing'), self.uri('mem')],
+                          self.path('missing'), 'No such file')
+        self.assert_fails(vof_case.FAILED, ['copy', self.uri('small'), '/nonexistent/x'],
+                          '/nonexistent/x')
+
+    def test_full_disk_is_an_error(self):
+        self.assert_fails(vof_case.FAILED, ['copy', self.uri('mem'), '/dev/full'], '/dev/full',
+                          'No space left')
+
+    def test_verify_says_where(self):
+        data = bytearray(random_bytes(2 * MIB))
+        self.ok('write', '-q', self.uri('mem'), stdin=bytes(data))
+        data[1234567] ^= 1
+        self.assert_fails(vof_case.DATA_DIFFER,
+                          ['verify', '--prefix', self.path('changed', bytes(data)),
+                           self.uri('mem')], '1234567')
+        self.assert_fails(vof_case.DATA_DIFFER,
+                          ['verify', self.path('changed'), self.uri('mem')], 'sizes differ',
+                          '--prefix')
+        document = self.json('verify', '--length', '1M', self.path('changed'), self.uri('mem'))
+        self.assertEqual((document['equal'], document['bytes']), (True, MIB))
+
+    def test_interrupted_copy_says_how_far_it_came(self):
+        process = subprocess.Popen(
+            [vof_case.VOF, 'copy', '-', self.uri('mem')], stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        process.stdin.write(b'x' * (4 * MIB))
+        process.stdin.flush()
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(vof_case.TIMEOUT_S), vof_case.FAILED)
+        error = process.stderr.read().decode()
+        process.stderr.close()
+        process.stdin.close()
+        self.assertIn('incomplete', error)
+
+
+class FlushDiscardTest(VofTestCase):
+    """flush and discard."""
+
+    def test_flush(self):
+        self.ok('flush', self.uri('mem'))
+        self.assertEqual(self.json('flush', self.uri('mem'))['flushed'], True)
+
+    def test_discard_and_zero(self):
+        for flags in ([], ['--zero']):
+            with self.subTest(flags):
+                self.ok('write', '-q', self.uri('mem'), stdin=b'z' * (2 * MIB))
+                document = self.json('discard', '--offset', '4K', '--length', '1M', *flags,
+                                     self.uri('mem'))
+                self.assertEqual(document['bytes'], MIB)
+                back = self.ok('read', '--length', '2M', self.uri('mem'))
+                self.assertEqual(back[:4096], b'z' * 4096)
+                self.assertEqual(back[4096:4096 + MIB], bytes(MIB))
+                self.assertEqual(back[4096 + MIB:], b'z' * (MIB - 4096))
+
+    def test_discard_of_all_of_it(self):
+        self.assertEqual(self.json('discard', '--all', self.uri('mem'))['bytes'], 64 * MIB)
+
+    def test_discard_needs_a_range_that_fits(self):
+        self.assert_fails(vof_case.USAGE, ['discard', self.uri('mem')], '--length')
+        self.assert_fails(vof_case.USAGE, ['discard', '--length', '100', self.uri('mem')],
+                          'block size', '512')
+        self.assert_fails(vof_case.USAGE, ['discard', '--offset', '64M', '--length', '512',
+                                           self.uri('mem')], '67108864')
+
+
+if __name__ == '__main__':
+    vof_case.main()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the system tests of vof share: a target with a few disks, and runs of the program.
+
+    class InfoTest(VofTestCase):
+        def test_capacity(self):
+            self.assertEqual(self.json('info', self.uri('mem'))['capacity_bytes'], 64 << 20)
+
+The programs are the first two arguments of the test: VOF VOF-TARGET.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from tools.vof_target.target_process import TargetProcess
+
+VOF = os.path.abspath(sys.argv[1])
+TARGET = os.path.abspath(sys.argv[2])
+TIMEOUT_S = 120  # sanitizers on a busy machine
+MIB = 1 << 20
+
+OK, FAILED, USAGE, CANNOT_CONNECT, REFUSED, TIMEOUT, DATA_DIFFER, UNSUPPORTED = range(8)
+KINDS = ['ok', 'failed', 'usage', 'cannot-connect', 'refused', 'timeout', 'data-differ',
+         'unsupported']
+
+DISKS = {
+    'mem': 'store=memory,size=64M,queues=4',
+    'other': 'store=memory,size=64M',
+    'small': 'store=memory,size=1M',
+    'big': 'store=memory,size=32M,block_size=4096',
+    'fixed': 'store=memory,size=1M,read_only=true',
+    'null': 'store=null,size=1G,queues=4',
+}
+
+
+def random_bytes(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+class VofTestCase(unittest.TestCase):
+    """One target for the class; a scratch directory for each test."""
+
+    listen = 'tcp://127.0.0.1:0'
+
+    @classmethod
+    def setUpClass(cls):
+        arguments = ['--listen', cls.listen]
+        for name, options in DISKS.items():
+            arguments += ['--blk', f'name={name},{options}']
+        cls.target = TargetProcess(TARGET, arguments, expected_uris=len(DISKS))
+        cls.addClassCleanup(cls.target.stop)
+        cls.uris = {uri.rsplit('/', 1)[1]: uri for uri in cls.target.uris}
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name
+
+    def path(self, name, content=None):
+        """A file of the scratch directory, written if there is something to write."""
+        path = os.path.join(self.scratch, name)
+        if content is not None:
+            with open(path, 'wb') as file:
+                file.write(content)
+        return path
+
+    def content(self, path):
+        with open(path, 'rb') as file:
+            return file.read()
+
+    def uri(self, name, query=''):
+        return self.uris[name] + query
+
+    def run_vof(self, *arguments, stdin=b''):
+        """Exit code, stdout and stderr as bytes and text."""
+        done = subprocess.run([VOF] + list(arguments), input=stdin, capture_output=True,
+                              timeout=TIMEOUT_S, check=False)
+        error = done.stderr.decode()
+        self.assertNotIn('terminate called', error)
+        self.assertNotIn('    #0', error)
+        return done.returncode, done.stdout, error
+
+    def ok(self, *arguments, stdin=b''):
+        """A run that must succeed; its stdout."""
+        code, out, error = self.run_vof(*arguments, stdin=stdin)
+        self.assertEqual((code, error), (OK, ''), f'{arguments}: {out!r}')
+        return out
+
+    def json(self, *arguments, stdin=b''):
+        """The one document of a run that must succeed."""
+        return json.loads(self.ok(*arguments, '--json', stdin=stdin))
+
+    def assert_fails(self, code, arguments, *parts, stdin=b''):
+        """Fails with that code: one line for people on stderr, and the same as JSON on stdout."""
+        actual, out, error = self.run_vof(*arguments, stdin=stdin)
+        self.assertEqual((actual, out), (code, b''), error)
+        self.assertTrue(error.startswith('vof'), error)
+        self.assertIn('error: ', error)
+        for part in parts:
+            self.assertIn(part, error)
+
+        actual, out, error = self.run_vof(*arguments, '--json', stdin=stdin)
+        self.assertEqual((actual, error), (code, ''), out)
+        document = json.loads(out)
+        self.assertEqual(list(document), ['error'])
+        self.assertEqual(document['error']['code'], code)
+        self.assertEqual(document['error']['kind'], KINDS[code])
+        for part in parts:
+            self.assertIn(part, document['error']['message'])
+
+
+def main():
+    """Runs the tests of the calling module without the program names in its arguments."""
+    del sys.argv[1:3]
+    unittest.main()

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/common/size.h"
+#include "tools/config/cpu_list.h"
+#include "tools/vof/bench/bench_options.h"
+#include "tools/vof/bench/bench_result.h"
+#include "tools/vof/bench/bench_run.h"
+#include "tools/vof/device/open_device.h"
+#include "tools/vof/shell/interrupt.h"
+#include "tools/vof/shell/progress.h"
+#include "tools/vof/verbs/bench_reactors.h"
+#include "tools/vof/verbs/loop_target.h"
+#include "tools/vof/verbs/verbs.h"
+
+namespace vof {
+namespace {
+
+// The command line, before it is understood.
+struct BenchFlags {
+  std::string rw = "randread";
+  uint64_t mix_percent = 70;
+  uint64_t spin_us = 0;
+  std::string cpus;
+  BenchOptions options;
+};
+
+absl::StatusOr<BenchOptions> Understand(const BenchFlags& flags) {
+  BenchOptions options = flags.options;
+  const auto access = ParseAccess(flags.rw, static_cast<int>(flags.mix_percent));
+  if (!access.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--rw: ", access.status().message()));
+  }
+  options.access = *access;
+  options.spin = static_cast<Nanoseconds>(flags.spin_us) * 1000;
+  if (!flags.cpus.empty()) {
+    const auto cpus = ParseCpuList(flags.cpus);
+    if (!cpus.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--cpus: ", cpus.status().message()));
+    }
+    options.cpus = *cpus;
+  }
+  return options;
+}
+
+BenchDevice DeviceOf(const BlkInfo& info) {
+  return {.capacity_bytes = info.capacity_bytes,
+          .block_bytes = info.block_bytes,
+          .max_request_bytes = info.max_transfer_bytes,
+          .read_only = info.read_only};
+}
+
+// A line a second on the terminal, and the interrupt.
+class BenchWatcher {
+ public:
+  explicit BenchWatcher(const BenchOptions& options, const Output& output)
+      : options_(options), line_(!output.json() && !output.quiet()) {}
+
+  bool Tick(BenchPhase phase, uint64_t operations, Nanoseconds elapsed) {
+    const bool new_phase = phase != phase_;
+    if (line_.enabled() && (new_phase || elapsed - shown_at_ >= kNanosecondsPerSecond)) {
+      const uint64_t before = new_phase ? 0 : shown_operations_;
+      const Nanoseconds since = new_phase ? 0 : shown_at_;
+      line_.Show(Format(phase, operations - before, elapsed - since, elapsed));
+      phase_ = phase;
+      shown_operations_ = operations;
+      shown_at_ = elapsed;
+    }
+    return !interrupt_.requested();
+  }
+  void Clear() { line_.Clear(); }
+
+ private:
+  std::string Format(BenchPhase phase, uint64_t operations, Nanoseconds interval,
+                     Nanoseconds elapsed) const {
+    const char* name = phase == BenchPhase::kWarmUp    ? "warming up"
+                       : phase == BenchPhase::kMeasure ? "measuring"
+                                                       : "checking";
+    const double seconds =
+        static_cast<double>(interval) / static_cast<double>(kNanosecondsPerSecond);
+    const double iops = seconds > 0 ? static_cast<double>(operations) / seconds : 0;
+    return absl::StrFormat("%s  %d s  %.0f IOPS  %s", name, elapsed / kNanosecondsPerSecond, iops,
+                           FormatRate(operations * options_.block_bytes, interval));
+  }
+
+  const BenchOptions& options_;
+  const InterruptWatch interrupt_;
+  ProgressLine line_;
+  BenchPhase phase_ = BenchPhase::kWarmUp;
+  uint64_t shown_operations_ = 0;
+  Nanoseconds shown_at_ = 0;
+};
+
+// What the program ends with when the figures are printed.
+absl::Status Verdict(const BenchResult& result, BlkClient* client) {
+  if (result.mismatches > 0) {
+    return DataDifferError(absl::StrCat(
+        result.mismatches, " of ", result.checked_blocks,
+        " checked blocks hold wrong data; the first: ", result.mismatch_samples.front()));
+  }
+  if (result.errors == 0) return absl::OkStatus();
+  for (size_t i = 0; i < client->num_queues(); ++i) {
+    // Says more than the requests that ended with it, and has an exit code of its own.
+    if (const absl::Status lost = client->queue(i).status(); !lost.ok()) return lost;
+  }
+  return absl::UnknownError(
+      absl::StrCat(result.errors, " operations failed; the first: ", result.error_samples.front()));
+}
+
+absl::Status Measure(BlkClient* client, BenchOptions options, VerbContext* context) {
+  if (client->num_queues() < options.queues) {
+    return absl::InvalidArgumentError(absl::StrCat("--queues ", options.queues, ": ", options.uri,
+                                                   " has ", client->num_queues()));
+  }
+  const absl::StatusOr<BenchPlan> plan = PlanBench(options, DeviceOf(client->info()));
+  if (!plan.ok()) return plan.status();
+  if (options.access.writes()) {
+    context->output.Note(absl::StrCat("overwriting the first ",
+                                      HumanSize(plan->num_blocks * options.block_bytes), " of ",
+                                      options.uri));
+  }
+  BenchWatcher watcher(options, context->output);
+  const auto tick = [&](BenchPhase phase, uint64_t operations, Nanoseconds elapsed) {
+    return watcher.Tick(phase, operations, elapsed);
+  };
+  const std::unique_ptr<BenchResult> result = RunBench(client, options, *plan, tick);
+  watcher.Clear();
+  const absl::Status printed =
+      context->output.Result(BenchJson(options, *result), BenchText(options, *result));
+  return printed.ok() ? Verdict(*result, client) : printed;
+}
+
+absl::Status Bench(const BenchFlags& flags, VerbContext* context) {
+  const absl::StatusOr<BenchOptions> options = Understand(flags);
+  if (!options.ok()) return options.status();
+  absl::StatusOr<Uri> uri = ResolveUri(options->uri, *context);
+  if (!uri.ok()) return uri.status();
+  uri->options.queues = static_cast<uint16_t>(options->queues);
+
+  std::unique_ptr<TargetServer> loop_target;
+  if (uri->scheme == "loop") {
+    LoopTargetOptions loop{
+        .queues = uri->options.queues, .busy_poll = options->busy_poll, .spin = options->spin};
+    loop.size_bytes = options->span_bytes.value_or(loop.size_bytes);
+    auto started = StartLoopTarget(*uri, loop, &context->backends);
+    if (!started.ok()) return started.status();
+    loop_target = *std::move(started);
+  }
+  const absl::StatusOr<BenchReactors> reactors = StartBenchReactors(*options);
+  if (!reactors.ok()) return reactors.status();
+  DeviceClientOptions client_options;
+  for (const auto& thread : *reactors) client_options.reactors.push_back(thread->reactor());
+  const auto client = BlkClient::Connect(*uri, &context->backends, std::move(client_options));
+  if (!client.ok()) return client.status();
+  return Measure(client->get(), *options, context);
+}
+
+void AddLoadFlags(CLI::App* verb, BenchFlags* flags) {
+  BenchOptions* options = &flags->options;
+  verb->add_option("--rw", flags->rw,
+                   "read, write, randread, randwrite, rw or randrw (default: randread)")
+      ->type_name("ACCESS");
+  AddCountFlag(verb, "--mix", {0, 100}, &flags->mix_percent,
+               "percent of reads in rw and randrw (default: 70)");
+  AddSizeFlag(verb, "--bs", &options->block_bytes, "bytes of one operation (default: 4K)");
+  AddCountFlag(verb, "--depth", {1, kMaxQueueSize}, &options->depth,
+               "operations in flight on each queue (default: 32)");
+  AddCountFlag(verb, "--queues", {1, kMaxQueuesPerInstance}, &options->queues,
+               "virtqueues (default: 1)");
+  AddSizeFlag(verb, "--size", &options->span_bytes,
+              "use only the first SIZE bytes (default: all); with loop:, the size of the disk "
+              "(default: 256M)");
+  AddDurationFlag(verb, "--time", &options->time, "how long to measure (default: 10s)");
+  verb->add_option_function<uint64_t>(
+          "--ops", [options](const uint64_t& count) { options->operations = count; },
+          "stop after so many operations, if that comes first")
+      ->type_name("N");
+  AddDurationFlag(verb, "--warmup", &options->warmup, "run so long before measuring (default: 0)");
+  AddCountFlag(verb, "--seed", {}, &options->seed, "of the random places and data (default: 1)");
+  verb->add_flag("--verify", options->verify,
+                 "write stamped blocks, and check what is read; what was written is read again at "
+                 "the end");
+}
+
+void AddReactorFlags(CLI::App* verb, BenchFlags* flags) {
+  verb->add_option("--cpus", flags->cpus,
+                   "pin one thread to each of these CPUs, as 0-3,6 (default: one thread per queue, "
+                   "not pinned)")
+      ->type_name("LIST");
+  verb->add_flag("--busy-poll", flags->options.busy_poll, "never sleep while waiting");
+  AddCountFlag(verb, "--spin-us", {0, 1'000'000}, &flags->spin_us,
+               "microseconds to poll before sleeping (default: 0)");
+}
+
+}  // namespace
+
+void AddBenchVerb(VerbSet* verbs) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App* verb = verbs->Add(
+      {.name = "bench",
+       .summary = "Measures a device: operations per second, bandwidth, latencies.",
+       .details =
+           "Writing modes DESTROY the data of the device (the first --size bytes of it). loop:\n"
+           "URIs need no target: a memory disk is made in this process. An interrupt ends the\n"
+           "benchmark early, with the figures so far.",
+       .examples =
+           "  vof bench tcp://storage/disk0\n"
+           "  vof bench --rw randrw --mix 70 --bs 8K --depth 64 --queues 4 tcp://storage/scratch\n"
+           "  vof bench --rw randrw --verify --size 1G --ops 1000000 tcp://storage/scratch\n"
+           "  vof bench --busy-poll --cpus 2 --depth 1 --json loop:///memory"},
+      [flags](VerbContext* context) { return Bench(*flags, context); });
+  verb->add_option("URI", flags->options.uri, "the device")->required();
+  AddLoadFlags(verb, flags.get());
+  AddReactorFlags(verb, flags.get());
+}
+
+}  // namespace vof

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <string>
+
+#include "tools/vof/device/open_device.h"
+#include "tools/vof/verbs/verbs.h"
+
+namespace vof {
+namespace {
+
+absl::Status Flush(const std::string& uri, VerbContext* context) {
+  const auto disk = OpenBlk(uri, context);
+  if (!disk.ok()) return disk.status();
+  const absl::Status flushed = (*disk)->Flush();
+  if (!flushed.ok()) return flushed;
+  const bool had_cache = (*disk)->info().write_cache;
+  Json json;
+  json["uri"] = uri;
+  json["flushed"] = true;
+  json["write_cache"] = had_cache;
+  return context->output.Result(json,
+                                had_cache ? "flushed\n" : "nothing to flush: no write cache\n");
+}
+
+}  // namespace
+
+void AddFlushVerb(VerbSet* verbs) {
+  auto uri = std::make_shared<std::string>();
+  CLI::App* verb = verbs->Add({.name = "flush",
+                               .summary = "Makes everything that was written to a device durable.",
+                               .details = "",
+                               .examples = "  vof flush tcp://storage/disk0"},
+                              [uri](VerbContext* context) { return Flush(*uri, context); });
+  verb->add_option("URI", *uri, "the device")->required();
+}
+
+}  // namespace vof

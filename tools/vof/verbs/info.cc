@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <string>
+
+#include "tools/vof/device/open_device.h"
+#include "tools/vof/verbs/info_report.h"
+#include "tools/vof/verbs/verbs.h"
+
+namespace vof {
+namespace {
+
+absl::Status Info(const std::string& text, VerbContext* context) {
+  auto disk = OpenBlk(text, context);
+  if (disk.ok()) {
+    const BlkInfo blk = (*disk)->info();
+    const DeviceFacts facts{text, AddressOf((*disk)->device()), (*disk)->device().info(), &blk};
+    return context->output.Result(InfoJson(facts), InfoText(facts));
+  }
+  if (disk.status().code() != absl::StatusCode::kUnimplemented) return disk.status();
+
+  // Devices of other types have a session, too, only less to say.
+  const absl::StatusOr<Uri> uri = ResolveUri(text, *context);
+  if (!uri.ok()) return uri.status();
+  const auto device = DeviceClient::Connect(*uri, &context->backends, {});
+  if (!device.ok()) return device.status();
+  const DeviceFacts facts{text, AddressOf(**device), (*device)->info(), nullptr};
+  return context->output.Result(InfoJson(facts), InfoText(facts));
+}
+
+}  // namespace
+
+void AddInfoVerb(VerbSet* verbs) {
+  auto uri = std::make_shared<std::string>();
+  CLI::App* verb =
+      verbs->Add({.name = "info",
+                  .summary = "Shows what a device is: type, size, features, queues, limits.",
+                  .details = "",
+                  .examples = "  vof info tcp://storage/disk0\n"
+                              "  vof info --json tcp://storage/disk0 | jq .capacity_bytes"},
+                 [uri](VerbContext* context) { return Info(*uri, context); });
+  verb->add_option("URI", *uri, "the device")->required();
+}
+
+}  // namespace vof

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/verbs/info_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace vof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(InfoReportTest, FeaturesHaveNamesAndUnknownBitsNumbers) {
+  EXPECT_THAT(FeatureNames(kBlkFeatureFlush | kBlkFeatureMultiQueue | 1ull << 32 | 1ull << 50, 2),
+              ElementsAre("FLUSH", "MQ", "VERSION_1", "bit 50"));
+  EXPECT_THAT(FeatureNames(kBlkFeatureFlush, /*device_type=*/1), ElementsAre("bit 9"));
+  EXPECT_THAT(FeatureNames(0, 2), IsEmpty());
+  EXPECT_THAT(TransportFeatureNames(transport_feature::kCredit | transport_feature::kNumQueues),
+              ElementsAre("CREDIT", "NUM_QUEUES"));
+}
+
+TEST(InfoReportTest, TypesAndVendors) {
+  EXPECT_EQ(DeviceTypeName(2), "block");
+  EXPECT_EQ(DeviceTypeName(42), "type 42");
+  EXPECT_EQ(VendorName(kOurVendorId), "vof");
+  EXPECT_EQ(VendorName(0x1af4), "0x00001af4");
+}
+
+TEST(InfoReportTest, EmptyListsAreBrackets) {
+  const std::string text = InfoJson({"tcp://host/x", "tcp://192.0.2.1:8549", {}, nullptr}).dump();
+  EXPECT_THAT(text, HasSubstr("\"offered\":[],\"accepted\":[],\"transport\":[]"));
+  EXPECT_THAT(text, HasSubstr("\"sizes\":[]"));
+}
+
+TEST(InfoReportTest, BlockDevicesTellTheirSize) {
+  BlkInfo blk;
+  blk.capacity_bytes = 64 << 20;
+  blk.serial = "disk-17";
+  SessionInfo session;
+  session.device_type = 2;
+  session.num_queues = 4;
+  session.queue_sizes = {128};
+  const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", session, &blk};
+  const Json json = InfoJson(facts);
+  EXPECT_EQ(json["capacity_bytes"], 64 << 20);
+  EXPECT_EQ(json["serial"], "disk-17");
+  EXPECT_EQ(json["queues"]["available"], 4);
+  const std::string text = InfoText(facts);
+  EXPECT_THAT(text, HasSubstr("64 MiB (67108864 bytes)"));
+  EXPECT_THAT(text, HasSubstr("disk-17"));
+}
+
+}  // namespace
+}  // namespace vof

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tools/vof/verbs/transfer_verb.h"
+#include "tools/vof/verbs/verbs.h"
+
+namespace vof {
+namespace {
+
+struct ReadOptions {
+  std::string uri;
+  std::string output = "-";
+  uint64_t offset_bytes = 0;
+  std::optional<uint64_t> size_bytes;
+};
+
+absl::Status Read(const ReadOptions& options, VerbContext* context) {
+  const TransferJob job{.source = LocationOf(options.uri),
+                        .destination = LocationOf(options.output),
+                        .source_offset_bytes = options.offset_bytes,
+                        .size_bytes = options.size_bytes};
+  if (!job.source.is_uri()) {
+    return absl::InvalidArgumentError(options.uri + " is not a URI (scheme://...)");
+  }
+  return RunTransferVerb("read", job, context);
+}
+
+}  // namespace
+
+void AddReadVerb(VerbSet* verbs) {
+  auto options = std::make_shared<ReadOptions>();
+  CLI::App* verb = verbs->Add(
+      {.name = "read",
+       .summary = "Reads bytes of a device to standard output or into a file.",
+       .details = "Offset and length may be any; they need not be multiples of the block size.",
+       .examples = "  vof read --length 512 tcp://storage/disk0 | hexdump -C\n"
+                   "  vof read --offset 1M --length 64K --output part.bin tcp://storage/disk0"},
+      [options](VerbContext* context) { return Read(*options, context); });
+  verb->add_option("URI", options->uri, "the device")->required();
+  AddSizeFlag(verb, "--offset", &options->offset_bytes, "where to begin (default: 0)");
+  AddSizeFlag(verb, "--length", &options->size_bytes,
+              "bytes to read (default: to the end of the device)");
+  verb->add_option("--output,-o", options->output,
+                   "the file to create or truncate (default: standard output)")
+      ->type_name("FILE");
+}
+
+}  // namespace vof

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/verbs/transfer_verb.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tools/common/duration.h"
+#include "tools/common/size.h"
+#include "tools/vof/device/device_endpoint.h"
+#include "tools/vof/device/open_device.h"
+#include "tools/vof/shell/interrupt.h"
+#include "tools/vof/shell/progress.h"
+
+namespace vof {
+namespace {
+
+Json ToJson(const TransferJob& job, const TransferSummary& summary) {
+  const double seconds =
+      static_cast<double>(summary.elapsed) / static_cast<double>(kNanosecondsPerSecond);
+  Json json;
+  json["source"] = job.source.text;
+  json["destination"] = job.destination.text;
+  json["bytes"] = summary.counts.bytes;
+  json["zero_bytes"] = summary.counts.zero_bytes;
+  json["elapsed_s"] = seconds;
+  json["bytes_per_s"] = seconds > 0 ? static_cast<double>(summary.counts.bytes) / seconds : 0.0;
+  return json;
+}
+
+std::string ToText(std::string_view done_word, const TransferSummary& summary) {
+  std::string text = absl::StrCat(std::string(done_word), " ", HumanSize(summary.counts.bytes),
+                                  " in ", HumanDuration(summary.elapsed), ", ",
+                                  FormatRate(summary.counts.bytes, summary.elapsed));
+  if (summary.counts.zero_bytes > 0) {
+    absl::StrAppend(&text, "; ", HumanSize(summary.counts.zero_bytes), " of zeros not stored");
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+DeviceOpener OpenerFor(VerbContext* context) {
+  return [context](const std::string& uri,
+                   OpenMode mode) -> absl::StatusOr<std::unique_ptr<Endpoint>> {
+    absl::StatusOr<std::unique_ptr<BlkClient>> client = OpenBlk(uri, context);
+    if (!client.ok()) return client.status();
+    return DeviceEndpoint::Make(uri, *std::move(client), mode);
+  };
+}
+
+absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
+                             VerbContext* context) {
+  Output& output = context->output;
+  const bool to_stdout = job.destination.kind == LocationKind::kStandard;
+  if (to_stdout && output.json()) {
+    return absl::InvalidArgumentError(
+        "--json and the data cannot both go to standard output: name a file for the data");
+  }
+  // Until both sides are open, an interrupt ends the program: nothing is half done then.
+  std::unique_ptr<InterruptWatch> interrupt;
+  const DeviceOpener open_device = OpenerFor(context);
+  ProgressLine progress(!output.json() && !output.quiet());
+  const auto tick = [&](uint64_t done, uint64_t total, Nanoseconds elapsed) {
+    progress.Show(FormatTransferProgress(done, total, elapsed));
+    return !interrupt->requested();
+  };
+  TransferSummary summary;
+  const absl::Status moved =
+      RunTransferJob(job,
+                     {.open_device = open_device,
+                      .on_open = [&] { interrupt = std::make_unique<InterruptWatch>(); },
+                      .tick = tick},
+                     &summary);
+  progress.Clear();
+  if (!moved.ok() || to_stdout) return moved;
+  return output.Result(ToJson(job, summary), ToText(done_word, summary));
+}
+
+}  // namespace vof

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the verbs that move data share: progress, interruption, and the report at the end.
+//
+//   return RunTransferVerb("copied", job, context);
+#ifndef VOF_TOOLS_VOF_VERBS_TRANSFER_VERB_H_
+#define VOF_TOOLS_VOF_VERBS_TRANSFER_VERB_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tools/vof/shell/verb.h"
+#include "tools/vof/transfer/transfer_job.h"
+
+namespace vof {
+
+// `done_word` opens the report: "copied 64 MiB in 1.2 s". Standard output that takes the data takes
+// no report; together with --json that is wrong usage.
+absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
+                             VerbContext* context);
+
+// Opens devices as endpoints, with the common flags applied.
+DeviceOpener OpenerFor(VerbContext* context);
+
+}  // namespace vof
+
+#endif  // VOF_TOOLS_VOF_VERBS_TRANSFER_VERB_H_
