@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A target with a memory disk "disk0" in this process, and how to reach it, for tests of the
+// clients.
+//
+//   class MyTest : public ClientFixture {};       // TEST_P over fabric and dialect
+//   auto client = BlkClient::Connect(TheUri("queues=2"), &registry_, {});
+#ifndef VOF_TESTING_CLIENT_CLIENT_FIXTURE_H_
+#define VOF_TESTING_CLIENT_CLIENT_FIXTURE_H_
+
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "backends/loopback/loopback_backend.h"
+#include "backends/tcp/tcp_backend.h"
+#include "core/runtime/backend.h"
+#include "core/runtime/target.h"
+#include "core/runtime/uri.h"
+#include "devices/blk/blk_device.h"
+#include "devices/blk/client/blk_client.h"
+#include "devices/blk/store_memory.h"
+#include "gtest/gtest.h"
+
+namespace vof {
+
+inline constexpr uint64_t kDiskBytes = 8u << 20;
+
+// Parameters: "loop" or "tcp", and "v5" or "ref".
+class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  void SetUp() override {
+    RegisterLoopback(registry_);
+    RegisterTcp(registry_);
+    auto target = TargetServer::Start(TargetOptionsOfTest(), &registry_);
+    ASSERT_TRUE(target.ok()) << target.status();
+    target_ = *std::move(target);
+    auto store = MakeMemoryStore({.size_bytes = kDiskBytes});
+    ASSERT_TRUE(store.ok()) << store.status();
+    auto device = MakeBlkDevice({.serial = "serial-1"}, *store);
+    ASSERT_TRUE(device.ok()) << device.status();
+    device_ = *std::move(device);
+    ASSERT_TRUE(target_->AddDevice("disk0", device_).ok());
+    auto address = target_->Listen(fabric() == "tcp" ? "tcp://127.0.0.1:0" : "loop:///");
+    ASSERT_TRUE(address.ok()) << address.status();
+    address_ = *address;
+  }
+  void TearDown() override {
+    if (target_ != nullptr) target_->Stop();
+  }
+  virtual TargetServerOptions TargetOptionsOfTest() {
+    TargetServerOptions options;
+    options.reactors = 2;
+    return options;
+  }
+
+  const std::string& fabric() const { return std::get<0>(GetParam()); }
+  bool native() const { return std::get<1>(GetParam()) == "v5"; }
+
+  Uri TheUri(const std::string& options = "", const std::string& name = "disk0") const {
+    Uri uri = address_;
+    uri.name = name;
+    std::string text = absl::StrCat(FormatUri(uri), "?dialect=", std::get<1>(GetParam()));
+    if (!options.empty()) absl::StrAppend(&text, "&", options);
+    auto parsed = ParseUri(text);
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    return *parsed;
+  }
+  std::unique_ptr<BlkClient> Connect(const std::string& options = "",
+                                     DeviceClientOptions client_options = {}) {
+    auto client = BlkClient::Connect(TheUri(options), &registry_, std::move(client_options));
+    EXPECT_TRUE(client.ok()) << client.status();
+    return client.ok() ? *std::move(client) : nullptr;
+  }
+
+  BackendRegistry registry_;
+  std::unique_ptr<TargetServer> target_;
+  std::shared_ptr<BlkDevice> device_;
+  Uri address_;
+};
+
+inline auto EveryFabricAndDialect() {
+  return testing::Combine(testing::Values("loop", "tcp"), testing::Values("v5", "ref"));
+}
+inline std::string FabricAndDialect(
+    const testing::TestParamInfo<std::tuple<std::string, std::string>>& info) {
+  return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+}
+
+}  // namespace vof
+
+#endif  // VOF_TESTING_CLIENT_CLIENT_FIXTURE_H_
