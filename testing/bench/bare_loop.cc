@@ -23,7 +23,8 @@
 namespace vof::bench {
 namespace {
 
-// Command and block header; completion; status. What the native dialect sends for one block request.
+// Command and block header; completion; status. What the native dialect sends for one block
+// request.
 constexpr size_t kRequestHeaderBytes = 32;
 constexpr size_t kCompletionBytes = 16;
 constexpr size_t kStatusBytes = 1;
@@ -149,7 +150,10 @@ void Serve(int fd, const BareOptions& o) {
 class Client {
  public:
   Client(int fd, const BareOptions& o)
-      : options_(o), sizes_(o), socket_(fd, o.poll), in_(sizes_.response),
+      : options_(o),
+        sizes_(o),
+        socket_(fd, o.poll),
+        in_(sizes_.response),
         out_(sizes_.request * o.depth) {}
 
   BareResult Run() {
@@ -157,7 +161,8 @@ class Client {
     Send(options_.depth);
     const MonotonicTime start =
         MonotonicNow() + static_cast<int64_t>(options_.warmup_seconds * kNanosecondsPerSecond);
-    const MonotonicTime end = start + static_cast<int64_t>(options_.seconds * kNanosecondsPerSecond);
+    const MonotonicTime end =
+        start + static_cast<int64_t>(options_.seconds * kNanosecondsPerSecond);
     MonotonicTime now = 0;
     MonotonicTime counted_from = 0;
     while ((now = MonotonicNow()) < end) {

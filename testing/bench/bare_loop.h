@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The limit of a machine: request and response of the same sizes as a virtio-blk exchange, over one TCP
-// connection, with no protocol at all. Batches as much as it can; the server copies from and to random
-// places of an arena as a disk would.
+// The limit of a machine: request and response of the same sizes as a virtio-blk exchange, over one
+// TCP connection, with no protocol at all. Batches as much as it can; the server copies from and to
+// random places of an arena as a disk would.
 //
 //   BareOptions options{.write = false, .block_bytes = 4096, .depth = 32, .poll = true};
 //   BareResult r = RunBareLoop(options);     // two threads, one core each

@@ -30,8 +30,8 @@ int main(int argc, char** argv) {
   }
   const vof::bench::BareResult r = vof::bench::RunBareLoop(options);
   const double rate = static_cast<double>(r.operations) / r.seconds;
-  std::printf("{\"operations\": %llu, \"seconds\": %.3f, \"iops\": %.0f, \"mean_latency_us\": %.2f}\n",
-              static_cast<unsigned long long>(r.operations), r.seconds, rate,
-              1e6 * options.depth / rate);
+  std::printf(
+      "{\"operations\": %llu, \"seconds\": %.3f, \"iops\": %.0f, \"mean_latency_us\": %.2f}\n",
+      static_cast<unsigned long long>(r.operations), r.seconds, rate, 1e6 * options.depth / rate);
   return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // nbd-bench --uri nbd://127.0.0.1:PORT --rw read|write --bs BYTES --depth N --time SECONDS --cpu C
-// Random blocks over one connection with libnbd's asynchronous calls; prints one JSON line. With --fill 1 it
-// writes the whole disk once instead, so that reads find real pages.
+// Random blocks over one connection with libnbd's asynchronous calls; prints one JSON line. With
+// --fill 1 it writes the whole disk once instead, so that reads find real pages.
 #include <libnbd.h>
 #include <sched.h>
 
@@ -66,9 +66,9 @@ class Load {
     }
     const double seconds = static_cast<double>(now - counted_from) / 1e9;
     const double rate = static_cast<double>(completed_) / seconds;
-    std::printf("{\"operations\": %llu, \"seconds\": %.3f, \"iops\": %.0f, \"mean_latency_us\": %.2f}\n",
-                static_cast<unsigned long long>(completed_), seconds, rate,
-                1e6 * options_.depth / rate);
+    std::printf(
+        "{\"operations\": %llu, \"seconds\": %.3f, \"iops\": %.0f, \"mean_latency_us\": %.2f}\n",
+        static_cast<unsigned long long>(completed_), seconds, rate, 1e6 * options_.depth / rate);
   }
 
  private:
@@ -92,10 +92,9 @@ class Load {
     callback.callback = Done;
     callback.user_data = slot;
     const int64_t cookie =
-        options_.write ? nbd_aio_pwrite(nbd_, slot->buffer.data(), slot->buffer.size(), offset,
-                                        callback, 0)
-                       : nbd_aio_pread(nbd_, slot->buffer.data(), slot->buffer.size(), offset,
-                                       callback, 0);
+        options_.write
+            ? nbd_aio_pwrite(nbd_, slot->buffer.data(), slot->buffer.size(), offset, callback, 0)
+            : nbd_aio_pread(nbd_, slot->buffer.data(), slot->buffer.size(), offset, callback, 0);
     Check(cookie >= 0, "issue");
   }
 
@@ -125,7 +124,8 @@ Options ParseOptions(int argc, char** argv) {
     const char* value = argv[i + 1];
     if (key == "--uri") options.uri = value;
     if (key == "--rw") options.write = std::strcmp(value, "write") == 0;
-    if (key == "--bs") options.block_bytes = static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
+    if (key == "--bs")
+      options.block_bytes = static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
     if (key == "--depth") options.depth = static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
     if (key == "--time") options.seconds = std::strtod(value, nullptr);
     if (key == "--fill") options.fill = std::strcmp(value, "1") == 0;
