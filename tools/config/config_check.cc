@@ -81,7 +81,8 @@ void CheckDevice(const DeviceConfig& device, const DeviceFactoryRegistry& factor
     if (device.options[i].key == problem->key) where = device.option_where[i];
   }
   const bool names_key =
-      problem->key.empty() || problem->message.find(problem->key) != std::string::npos;
+      problem->key.empty() ||
+      problem->message.find(absl::StrCat("\"", problem->key, "\"")) != std::string::npos;
   errors->push_back(
       {where, names_key ? problem->message : absl::StrCat(problem->key, ": ", problem->message)});
 }

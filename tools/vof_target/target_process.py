@@ -27,6 +27,7 @@ class TargetProcess:
                                          stderr=subprocess.PIPE, text=True, **popen_options)
         self.pid = self._process.pid
         self.log = ''
+        self.rest = ''
         self._log_reader = threading.Thread(target=self._read_log, daemon=True)
         self._log_reader.start()
         killer = threading.Timer(START_TIMEOUT_S, self._process.kill)
@@ -48,7 +49,9 @@ class TargetProcess:
     def wait(self, timeout_s):
         """The exit status; the rest of stdout and the log are then in `rest` and `log`."""
         status = self._process.wait(timeout_s)
-        self.rest = self._process.stdout.read()
+        if not self._process.stdout.closed:
+            self.rest = self._process.stdout.read()
+            self._process.stdout.close()
         self._log_reader.join(timeout_s)
         return status
 
@@ -63,6 +66,7 @@ class TargetProcess:
                 self._process.kill()
                 self._process.wait()
             self._process.stdout.close()
+            self._log_reader.join()
             self._process.stderr.close()
 
     def __enter__(self):
@@ -114,10 +118,13 @@ def dial(uri, timeout_s=30):
 def connect(uri, token=b'\1' * 16):
     """A control queue of the device of a URI; the open socket."""
     sock = dial(uri)
-    status = connect_status(sock, address_of(uri)[2], token)
-    if status != 0:
+    try:
+        status = connect_status(sock, address_of(uri)[2], token)
+        if status != 0:
+            raise RuntimeError(f'Connect to {uri} answered {status:#x}')
+    except BaseException:
         sock.close()
-        raise RuntimeError(f'Connect to {uri} answered {status:#x}')
+        raise
     return sock
 
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof_target/process.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "tools/common/exit_code.h"
+
+namespace vof {
+namespace {
+
+// A child that writes a byte to `told` when it has got its first signal.
+class StoppableChild {
+ public:
+  explicit StoppableChild(const std::function<void(StopSignals*, int told)>& body) {
+    EXPECT_EQ(pipe(pipe_), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      StopSignals stop;
+      Tell(pipe_[1]);
+      body(&stop, pipe_[1]);
+      _exit(0);
+    }
+    AwaitByte();
+  }
+  ~StoppableChild() {
+    close(pipe_[0]);
+    close(pipe_[1]);
+  }
+  static void Tell(int told) { EXPECT_EQ(write(told, "x", 1), 1); }
+  void AwaitByte() const {
+    char byte = 0;
+    EXPECT_EQ(read(pipe_[0], &byte, 1), 1);
+  }
+  void Signal(int number) const { EXPECT_EQ(kill(pid_, number), 0); }
+  int Status() const {
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+    return status;
+  }
+
+ private:
+  int pipe_[2] = {-1, -1};
+  pid_t pid_ = -1;
+};
+
+TEST(StopSignalsTest, TheFirstSignalIsReturned) {
+  for (const int number : {SIGTERM, SIGINT}) {
+    const StoppableChild child(
+        [number](StopSignals* stop, int) { _exit(stop->Wait() == number ? 42 : 43); });
+    child.Signal(number);
+    const int status = child.Status();
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 42);
+  }
+}
+
+TEST(StopSignalsTest, TheSecondSignalEndsTheProcessAtOnce) {
+  const StoppableChild child([](StopSignals* stop, int told) {
+    stop->Wait();
+    stop->ExitAtOnceOnTheNext();
+    StoppableChild::Tell(told);
+    while (true) pause();
+  });
+  child.Signal(SIGTERM);
+  child.AwaitByte();
+  child.Signal(SIGINT);
+  const int status = child.Status();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), ToInt(ExitCode::kFailed));
+}
+
+TEST(RaiseDescriptorLimitTest, SoftBecomesHard) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlim_t hard = limit.rlim_max;
+  limit.rlim_cur = std::min<rlim_t>(hard, 100);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(RaiseDescriptorLimit(), hard);
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(limit.rlim_cur, hard);
+}
+
+}  // namespace
+}  // namespace vof
