@@ -9,7 +9,6 @@
 #include "backends/tcp/tcp_backend.h"
 #include "core/base/little_endian.h"
 #include "core/device/buffer_cursor.h"
-#include "core/device/config_listeners.h"
 #include "core/runtime/client.h"
 #include "core/runtime/target.h"
 
@@ -40,30 +39,17 @@ class CounterQueue final : public vof::DeviceQueue {
 
 class Counter final : public vof::Device {
  public:
-  vof::DeviceIdentity identity() const override {
-    return {.device_type = 0xc0};
-  }  // not a virtio type
+  vof::DeviceIdentity identity() const override { return {.device_type = 0xc0}; }  // not virtio's
   uint64_t features() const override { return 0; }
   uint16_t num_queues() const override { return 1; }
   uint16_t max_queue_size() const override { return 128; }
   bool shareable() const override { return true; }
-  uint64_t epoch() const override { return 1; }
-  vof::ConfigError ReadConfig(uint16_t, uint8_t, vof::ConfigValue*) const override {
-    return vof::ConfigError::kOffset;  // it has no configuration
-  }
-  vof::ConfigError WriteConfig(uint16_t, uint8_t, uint64_t) override {
-    return vof::ConfigError::kOffset;
-  }
   absl::StatusOr<std::unique_ptr<vof::DeviceQueue>> OpenQueue(uint16_t) override {
     return std::make_unique<CounterQueue>(&total_);
-  }
-  std::shared_ptr<void> SubscribeConfig(ConfigListener changed) override {
-    return listeners_.Add(changed);
   }
 
  private:
   std::atomic<uint64_t> total_{0};
-  vof::ConfigListeners listeners_;
 };
 
 int main() {
