@@ -14,7 +14,7 @@
 namespace vof {
 namespace {
 
-constexpr uint64_t kDiskBytes = 1u << 20;
+constexpr uint64_t kDiskBytes = 256u << 10;
 constexpr uint64_t kDiskSectors = kDiskBytes / kSectorBytes;
 constexpr uint64_t kAllFeatures = ~uint64_t{0};
 

@@ -2,10 +2,14 @@
 #include "devices/blk/store_file.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,6 +99,31 @@ TEST(FileStoreOpenTest, ASizeThatIsNotWholeBlocksIsRefused) {
   auto store = MakeFileStore({.path = image.path(), .create_size_bytes = kDiskBytes + 100});
   ASSERT_TRUE(store.ok());
   EXPECT_TRUE(Mentions(MakeBlkDevice({}, *store).status(), "not a multiple"));
+}
+
+// Makes io_uring_setup fail like a container's filter does. For good: only in a child process.
+bool ForbidIoUring(int error) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // seccomp_data::nr
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {4, code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(FileStoreDeathTest, WithoutIoUringTheReasonIsSaidAtSetUp) {
+  TempFile image;
+  const auto attempt = [&](int error) {
+    if (!ForbidIoUring(error)) _exit(1);
+    const auto store = MakeFileStore({.path = image.path(), .create_size_bytes = kDiskBytes});
+    fprintf(stderr, "%s\n", store.status().ToString().c_str());
+    _exit(store.ok() ? 1 : 0);
+  };
+  EXPECT_EXIT(attempt(ENOSYS), ::testing::ExitedWithCode(0), "sandbox .seccomp. does not offer it");
+  EXPECT_EXIT(attempt(EPERM), ::testing::ExitedWithCode(0), "io_uring_disabled");
 }
 
 TEST(FileStoreTest, RefusedRequestsLeaveTheFileAlone) {
