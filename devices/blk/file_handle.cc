@@ -34,9 +34,19 @@ int ExclusiveFlagFor(const FileStoreOptions& options) {
   return is_device && !options.read_only ? O_EXCL : 0;
 }
 
+// The kernel lets go of the files of a killed process a little after it is gone, when it had an
+// io_uring: a target that is started again must not trip over its own past.
+template <typename Function>
+void RetryWhile(int error, Function&& attempt) {
+  constexpr int kAttempts = 100;
+  constexpr useconds_t kPauseUs = 10'000;
+  for (int i = 0; !attempt() && errno == error && i < kAttempts; ++i) usleep(kPauseUs);
+}
+
 absl::StatusOr<int> OpenFile(const FileStoreOptions& options) {
   const int flags = OpenFlags(options) | ExclusiveFlagFor(options);
-  int fd = open(options.path.c_str(), flags);
+  int fd = -1;
+  RetryWhile(EBUSY, [&] { return (fd = open(options.path.c_str(), flags)) >= 0; });
   if (fd < 0 && errno == ENOENT && options.create_size_bytes != 0 && !options.read_only) {
     fd = open(options.path.c_str(), flags | O_CREAT | O_EXCL, 0600);
     if (fd >= 0 && ftruncate(fd, static_cast<off_t>(options.create_size_bytes)) != 0) {
@@ -60,7 +70,12 @@ absl::StatusOr<int> OpenFile(const FileStoreOptions& options) {
 }
 
 absl::Status Lock(const FileStoreOptions& options, int fd) {
-  if (flock(fd, (options.read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return absl::OkStatus();
+  bool locked = false;
+  RetryWhile(EWOULDBLOCK, [&] {
+    locked = flock(fd, (options.read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0;
+    return locked;
+  });
+  if (locked) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return PathError(errno, options.path, "cannot lock");
   return absl::FailedPreconditionError(
       absl::StrCat(options.path, ": already in use by another target or disk (",
@@ -87,7 +102,10 @@ absl::StatusOr<std::shared_ptr<FileHandle>> FileHandle::Open(const FileStoreOpti
   return handle;
 }
 
-FileHandle::~FileHandle() { close(fd_); }
+FileHandle::~FileHandle() {
+  flock(fd_, LOCK_UN);  // now, whoever else still refers to the open file
+  close(fd_);
+}
 
 absl::Status FileHandle::Error(int error, const char* what) const {
   return PathError(error, options_.path, what);

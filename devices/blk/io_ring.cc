@@ -61,7 +61,10 @@ absl::Status IoRing::CheckAvailable() {
 }
 
 IoRing::~IoRing() {
-  if (is_open_) io_uring_queue_exit(&ring_);
+  if (!is_open_) return;
+  // The kernel takes a ring apart later; the file must be free now, for whoever opens it next.
+  if (fixed_file_) io_uring_unregister_files(&ring_);
+  io_uring_queue_exit(&ring_);
 }
 
 bool IoRing::Open(int file_fd) {

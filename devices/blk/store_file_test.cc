@@ -248,6 +248,15 @@ TEST(FileStoreTest, DestructionWithRequestsInFlightWaitsForThem) {
   disk.queue.reset();
 }
 
+TEST(FileStoreTest, AFileCanBeServedAgainAtOnce) {
+  TempFile image;
+  for (int i = 0; i < 20; ++i) {
+    Disk disk = MakeDisk({.path = image.path(), .create_size_bytes = kDiskBytes});
+    BlkDriverDouble driver(disk.queue.get());
+    EXPECT_EQ(driver.Run(BlkReadRequest(0), 513).status(), kBlkStatusOk);
+  }
+}
+
 TEST(FileStoreTest, DiscardGivesSpaceBack) {
   TempFile image;
   Disk disk = MakeDisk({.path = image.path(), .create_size_bytes = kDiskBytes});

@@ -51,6 +51,12 @@ absl::Status RefusedByTarget(Dialect dialect, std::string_view what, Cause cause
   return RefusedStatus(dialect, what, completion);
 }
 
+// Never OK: a request was lost, whatever is known of its queue.
+absl::Status LostReason(const BlkClientQueue& queue) {
+  const absl::Status status = queue.status();
+  return status.ok() ? LostStatus(CloseReason::kPeerReset, 0) : status;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BlkClient>> BlkClient::Connect(const Uri& uri,
@@ -160,7 +166,7 @@ absl::Status BlkClient::Run(BlkTransfer* transfer, BlkClientQueue* queue,
                          RefusedByTarget(device_->info().dialect, what, outcome.cause));
     case BlkError::kLost:
     case BlkError::kCancelled:
-      return WithContext(text, queue->status());
+      return WithContext(text, LostReason(*queue));
     case BlkError::kBadAnswer:
       return ProtocolStatus(text);
     case BlkError::kTooLarge:
