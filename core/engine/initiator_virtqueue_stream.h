@@ -42,8 +42,9 @@ struct InitiatorVirtqueueOptions {
   std::function<void()> on_connected;
   // Everything submitted before Drain() is done.
   std::function<void()> on_drained;
-  // The connection is closed and no request is left. `why` is kCancelled when this side closed it.
-  // May give the queue, which goes on to exist, another wake hook.
+  // The connection is closed; the requests that this ends are done after the call. `why` is
+  // kCancelled when this side closed it. May give the queue, which goes on to exist, another wake
+  // hook.
   std::function<void(const absl::Status& why)> on_ended;
 };
 
@@ -102,18 +103,14 @@ class InitiatorVirtqueueStream final : public StreamEngine {
       moved = true;
       if (options_.on_connected) options_.on_connected();
     }
+    if (closed_) moved |= ReportEnd();
     moved |= queue_->DeliverDone() > 0;
     queue_->Admit(now);
-    if (!closed_) {
-      moved |= Encode() > 0;
-    }
+    if (!closed_) moved |= Encode() > 0;
     if (draining_ && queue_->outstanding() == 0) {
       draining_ = false;
       moved = true;
       if (options_.on_drained) options_.on_drained();
-    }
-    if (closed_) {
-      moved |= ReportEnd();
     }
     return moved;
   }
@@ -155,7 +152,7 @@ class InitiatorVirtqueueStream final : public StreamEngine {
     output_.Clear();
     queue_->End(request_error_);
   }
-  bool finished() const override { return closed_ && reported_; }
+  bool finished() const override { return reported_ && queue_->outstanding() == 0; }
   std::string Describe() const override {
     std::string text = std::string(C::kDialect == Dialect::kV5 ? "v5 " : "ref ") + Name() +
                        " of '" + options_.body.target_name + "'";
@@ -217,7 +214,7 @@ class InitiatorVirtqueueStream final : public StreamEngine {
     status_ = std::move(status);
   }
   bool ReportEnd() {
-    if (reported_ || queue_->outstanding() > 0) return false;
+    if (reported_) return false;
     reported_ = true;
     queue_->set_wake(nullptr);
     if (options_.on_ended) options_.on_ended(status_);

@@ -273,5 +273,17 @@ TYPED_TEST(VirtqueueStreamTest, DrainServesWhatWasSubmittedAndTells) {
   EXPECT_EQ(FailureKindOf(this->why_), FailureKind::kClosed);
 }
 
+TYPED_TEST(VirtqueueStreamTest, TheReasonIsToldBeforeTheRequestsEnd) {
+  this->Connect({.queue_size = 1});
+  static const int* ended;
+  ended = &this->ended_;
+  Io io(0);
+  io.request.done = [](InitiatorRequest* r) { static_cast<Io*>(r->context)->done = 10 + *ended; };
+  this->queue_->Submit(&io.request);
+  this->driver_->Turn();
+  this->driver_->PeerCloses();
+  EXPECT_EQ(io.done, 11);
+}
+
 }  // namespace
 }  // namespace vof
