@@ -64,6 +64,7 @@ class FilesTest(unittest.TestCase):
     def test_file_length(self):
         self.assertEqual(files.check_length('a.cc', 'x\n' * 399), [])
         self.assertEqual(_rules(files.check_length('a.cc', 'x\n' * 400)), ['file-length'])
+        self.assertEqual(files.check_length('a/BUILD.bazel', 'x\n' * 400), [])
 
     def test_function_length(self):
         body = '  Call();\n'
