@@ -112,6 +112,8 @@ ExitCode ExitCodeOfStatus(const absl::Status& status) {
   if (absl::IsDataLoss(status)) {
     return status.GetPayload(kDataDifferUrl) ? ExitCode::kDataDiffer : ExitCode::kFailed;
   }
+  // A refusal carries its kind: this is a host name that does not resolve.
+  if (absl::IsNotFound(status)) return ExitCode::kCannotConnect;
   return ExitCodeOf(status.code());
 }
 

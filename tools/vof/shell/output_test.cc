@@ -58,6 +58,10 @@ TEST(OutputTest, InitiatorSaysWhichExitCodeFits) {
   EXPECT_EQ(ExitCodeOfStatus(CannotConnectStatus("nobody")), ExitCode::kCannotConnect);
   EXPECT_EQ(ExitCodeOfStatus(UnsupportedStatus("cannot")), ExitCode::kUnsupported);
   EXPECT_EQ(ExitCodeOfStatus(ProtocolStatus("nonsense")), ExitCode::kFailed);
+  Completion refused;
+  refused.cause = Cause::kUnknownName;
+  EXPECT_EQ(ExitCodeOfStatus(RefusedStatus(Dialect::kV5, "connect", refused)), ExitCode::kRefused);
+  EXPECT_EQ(ExitCodeOfStatus(absl::NotFoundError("no such host")), ExitCode::kCannotConnect);
   EXPECT_EQ(ExitCodeOfStatus(WithContext("tcp://x", TimedOutStatus("no answer"))),
             ExitCode::kTimeout);
 }

@@ -86,7 +86,7 @@ class FailureTest(VofTestCase):
 
     def test_nobody_listens(self):
         uri = f'tcp://127.0.0.1:{self.free_port()}/disk'
-        for verb in ('info', 'ping', 'read', 'flush', 'bench'):
+        for verb in ('info', 'ping', 'flush', 'bench'):
             with self.subTest(verb):
                 self.assert_fails(vof_case.CANNOT_CONNECT, [verb, uri], '127.0.0.1')
 

@@ -62,8 +62,10 @@ class ReadWriteTest(VofTestCase):
                           ['write', '--offset', '1M', self.uri('small')], stdin=b'x' * 512)
         self.assert_fails(vof_case.FAILED, ['write', self.uri('small')], 'too small',
                           stdin=b'x' * (MIB + 512))
-        self.assert_fails(vof_case.USAGE, ['read', '--offset', '2M', self.uri('small')], '1048576')
-        self.assert_fails(vof_case.USAGE, ['read', '--length', '2M', self.uri('small')], '1048576')
+        never = ['--output', self.path('never'), self.uri('small')]
+        self.assert_fails(vof_case.USAGE, ['read', '--offset', '2M'] + never, '1048576')
+        self.assert_fails(vof_case.USAGE, ['read', '--length', '2M'] + never, '1048576')
+        self.assertFalse(os.path.exists(self.path('never')))
         self.assertEqual(self.ok('read', '--offset', '1M', self.uri('small')), b'')
 
     def test_read_only_devices_are_not_written(self):

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "tools/vof/transfer/workers.h"
 
@@ -21,16 +21,22 @@ std::function<bool()> TickOf(const TransferOptions& options,
   return [&] { return options.tick(done_bytes); };
 }
 
+// Filling megabytes with zeros takes longer than a small transfer.
+std::unique_ptr<std::byte[]> Uninitialized(size_t size_bytes) {
+  return std::unique_ptr<std::byte[]>(new std::byte[size_bytes]);
+}
+
 absl::Status MovePieces(PieceSource* source, PieceSink* sink, uint32_t buffer_bytes,
                         std::atomic<uint64_t>* done_bytes) {
-  std::vector<std::byte> buffer(buffer_bytes);
+  const std::unique_ptr<std::byte[]> memory = Uninitialized(buffer_bytes);
+  const std::span<std::byte> buffer(memory.get(), buffer_bytes);
   Piece piece;
   while (true) {
     const absl::StatusOr<bool> more = source->Next(&piece, buffer);
     if (!more.ok()) return more.status();
     if (!*more) return absl::OkStatus();
     const size_t data_bytes = piece.is_hole ? 0 : piece.size_bytes;
-    const absl::Status put = sink->Put(piece, std::span(buffer).first(data_bytes));
+    const absl::Status put = sink->Put(piece, buffer.first(data_bytes));
     if (!put.ok()) return put;
     *done_bytes += piece.size_bytes;
   }
@@ -62,17 +68,18 @@ class Comparison {
 };
 
 absl::Status Comparison::Work() {
-  std::vector<std::byte> a(limits_.data_bytes);
-  std::vector<std::byte> b(limits_.data_bytes);
+  const std::unique_ptr<std::byte[]> memory = Uninitialized(size_t{2} * limits_.data_bytes);
+  const std::span<std::byte> a(memory.get(), limits_.data_bytes);
+  const std::span<std::byte> b(memory.get() + limits_.data_bytes, limits_.data_bytes);
   Piece piece;
   while (true) {
     const absl::StatusOr<bool> more = planner_.Next(&piece);
     if (!more.ok()) return more.status();
     if (!*more) return absl::OkStatus();
     const absl::Status compared =
-        piece.is_hole ? CompareHole(piece, a, b)
-                      : CompareData(piece.offset_bytes, std::span(a).first(piece.size_bytes),
-                                    std::span(b).first(piece.size_bytes));
+        piece.is_hole
+            ? CompareHole(piece, a, b)
+            : CompareData(piece.offset_bytes, a.first(piece.size_bytes), b.first(piece.size_bytes));
     if (!compared.ok()) return compared;
     done_bytes_ += piece.size_bytes;
   }

@@ -158,6 +158,12 @@ absl::StatusOr<Opened> Open(const TransferJob& job, const DeviceOpener& open_dev
   return opened;
 }
 
+// No more threads than there are pieces.
+int DepthFor(const TransferJob& job, uint64_t size_bytes, const PieceLimits& limits) {
+  const uint64_t pieces = size_bytes / limits.data_bytes + 1;
+  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(job.depth), pieces));
+}
+
 std::unique_ptr<PieceSource> MakeSource(const TransferJob& job, const Opened& opened,
                                         const PieceLimits& limits) {
   if (opened.source.is_pipe()) {
@@ -184,7 +190,8 @@ absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
   if (!opened.ok()) return opened.status();
   if (hooks.on_open) hooks.on_open();
 
-  TransferOptions options{.depth = job.depth};
+  TransferOptions options;
+  options.depth = DepthFor(job, opened->size_bytes, options.limits);
   if (!opened->destination.is_pipe()) {
     options.limits.alignment_bytes = opened->destination.endpoint->block_bytes();
   }

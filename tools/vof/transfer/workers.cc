@@ -55,7 +55,7 @@ absl::Status RunWorkers(int num_threads, const std::function<absl::Status()>& wo
   }
   lock.unlock();
   for (std::thread& thread : threads) thread.join();
-  if (shared.first_error.ok() && stopped) return absl::CancelledError("stopped");
+  if (shared.first_error.ok() && stopped) return absl::CancelledError("interrupted");
   return shared.first_error;
 }
 

@@ -10,13 +10,13 @@
 #include "tools/common/size.h"
 #include "tools/config/cpu_list.h"
 #include "tools/vof/bench/bench_options.h"
+#include "tools/vof/bench/bench_reactors.h"
 #include "tools/vof/bench/bench_result.h"
 #include "tools/vof/bench/bench_run.h"
+#include "tools/vof/bench/loop_target.h"
 #include "tools/vof/device/open_device.h"
 #include "tools/vof/shell/interrupt.h"
 #include "tools/vof/shell/progress.h"
-#include "tools/vof/verbs/bench_reactors.h"
-#include "tools/vof/verbs/loop_target.h"
 #include "tools/vof/verbs/verbs.h"
 
 namespace vof {
@@ -116,7 +116,7 @@ absl::Status Verdict(const BenchResult& result, BlkClient* client) {
 absl::Status Measure(BlkClient* client, BenchOptions options, VerbContext* context) {
   if (client->num_queues() < options.queues) {
     return absl::InvalidArgumentError(absl::StrCat("--queues ", options.queues, ": ", options.uri,
-                                                   " has ", client->num_queues()));
+                                                   " has ", client->num_queues(), " queues"));
   }
   const absl::StatusOr<BenchPlan> plan = PlanBench(options, DeviceOf(client->info()));
   if (!plan.ok()) return plan.status();

@@ -5,8 +5,8 @@
 //
 //   auto target = StartLoopTarget(uri, {.size_bytes = 256 << 20}, &registry);
 //   ... connect to uri ...                      // while `target` lives
-#ifndef VOF_TOOLS_VOF_VERBS_LOOP_TARGET_H_
-#define VOF_TOOLS_VOF_VERBS_LOOP_TARGET_H_
+#ifndef VOF_TOOLS_VOF_BENCH_LOOP_TARGET_H_
+#define VOF_TOOLS_VOF_BENCH_LOOP_TARGET_H_
 
 #include <cstdint>
 #include <memory>
@@ -31,4 +31,4 @@ absl::StatusOr<std::unique_ptr<TargetServer>> StartLoopTarget(const Uri& uri,
 
 }  // namespace vof
 
-#endif  // VOF_TOOLS_VOF_VERBS_LOOP_TARGET_H_
+#endif  // VOF_TOOLS_VOF_BENCH_LOOP_TARGET_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/vof/verbs/loop_target.h"
+#include "tools/vof/bench/loop_target.h"
 
 #include <utility>
 

@@ -3,8 +3,8 @@
 // The threads that a benchmark runs on.
 //
 //   absl::StatusOr<BenchReactors> threads = StartBenchReactors(options);
-#ifndef VOF_TOOLS_VOF_VERBS_BENCH_REACTORS_H_
-#define VOF_TOOLS_VOF_VERBS_BENCH_REACTORS_H_
+#ifndef VOF_TOOLS_VOF_BENCH_BENCH_REACTORS_H_
+#define VOF_TOOLS_VOF_BENCH_BENCH_REACTORS_H_
 
 #include <algorithm>
 #include <memory>
@@ -39,4 +39,4 @@ inline absl::StatusOr<BenchReactors> StartBenchReactors(const BenchOptions& opti
 
 }  // namespace vof
 
-#endif  // VOF_TOOLS_VOF_VERBS_BENCH_REACTORS_H_
+#endif  // VOF_TOOLS_VOF_BENCH_BENCH_REACTORS_H_

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof/bench/bench_run.h"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backends/loopback/loopback_backend.h"
+#include "core/runtime/backend.h"
+#include "core/runtime/uri.h"
+#include "tools/vof/bench/loop_target.h"
+
+namespace vof {
+namespace {
+
+class BenchRunTest : public testing::Test {
+ protected:
+  BenchRunTest() {
+    RegisterLoopback(backends_);
+    uri_ = *ParseUri("loop:///disk?queues=2");
+    auto target = StartLoopTarget(uri_, {.size_bytes = 4 << 20, .queues = 2}, &backends_);
+    EXPECT_TRUE(target.ok()) << target.status();
+    target_ = *std::move(target);
+    auto client = BlkClient::Connect(uri_, &backends_, {});
+    EXPECT_TRUE(client.ok()) << client.status();
+    client_ = *std::move(client);
+    options_.uri = "loop:///disk";
+    options_.queues = 2;
+    options_.operations = 4000;
+    options_.time = 60 * kNanosecondsPerSecond;
+  }
+
+  std::unique_ptr<BenchResult> Run(const BenchTick& tick = nullptr) {
+    const BlkInfo info = client_->info();
+    const auto plan = PlanBench(options_, {.capacity_bytes = info.capacity_bytes,
+                                           .block_bytes = info.block_bytes,
+                                           .max_request_bytes = info.max_transfer_bytes,
+                                           .read_only = info.read_only});
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return RunBench(client_.get(), options_, *plan, tick);
+  }
+
+  BackendRegistry backends_;
+  Uri uri_;
+  std::unique_ptr<TargetServer> target_;
+  std::unique_ptr<BlkClient> client_;
+  BenchOptions options_;
+};
+
+TEST_F(BenchRunTest, DoesAsManyOperationsAsAsked) {
+  options_.access = *ParseAccess("randrw", 50);
+  options_.operations = 4001;
+  const auto result = Run();
+  EXPECT_EQ(result->operations(), 4001u);
+  EXPECT_EQ(result->errors, 0u);
+  EXPECT_FALSE(result->interrupted);
+  EXPECT_GT(result->elapsed, 0);
+}
+
+TEST_F(BenchRunTest, VerifiesEverythingThatWasWritten) {
+  options_.access = *ParseAccess("write", 0);
+  options_.operations = 1024;  // the whole disk, once
+  options_.verify = true;
+  const auto result = Run();
+  EXPECT_EQ(result->writes.count(), 1024u);
+  EXPECT_EQ(result->reads.count(), 0u);
+  EXPECT_EQ(result->checked_blocks, 1024u);
+  EXPECT_EQ(result->mismatches, 0u);
+}
+
+TEST_F(BenchRunTest, FindsABlockThatSomethingElseWrote) {
+  options_.access = *ParseAccess("write", 0);
+  options_.operations = 1024;
+  options_.verify = true;
+  Run();
+  const std::vector<std::byte> other(4096, std::byte{0x77});
+  ASSERT_TRUE(client_->Write(40960, other).ok());
+  options_.access = *ParseAccess("read", 0);
+  const auto result = Run();
+  EXPECT_EQ(result->checked_blocks, 1024u);
+  EXPECT_EQ(result->mismatches, 1u);
+  ASSERT_EQ(result->mismatch_samples.size(), 1u);
+  EXPECT_EQ(result->mismatch_samples[0].find("offset 40960 "), 0u) << result->mismatch_samples[0];
+}
+
+TEST_F(BenchRunTest, WarmUpIsNotCounted) {
+  options_.warmup = Milliseconds(50);
+  options_.operations = 100;
+  const auto result = Run();
+  // Those in flight when measuring begins are counted, too.
+  EXPECT_GE(result->operations(), 100u);
+  EXPECT_LE(result->operations(), 100u + 2 * options_.depth);
+}
+
+TEST_F(BenchRunTest, TickInterrupts) {
+  options_.operations.reset();
+  int calls = 0;
+  const auto result = Run([&](BenchPhase, uint64_t, Nanoseconds) { return ++calls < 3; });
+  EXPECT_EQ(calls, 3);
+  EXPECT_TRUE(result->interrupted);
+  EXPECT_LT(result->elapsed, 30 * kNanosecondsPerSecond);
+}
+
+TEST_F(BenchRunTest, TimeEndsIt) {
+  options_.operations.reset();
+  options_.time = Milliseconds(150);
+  const auto result = Run();
+  EXPECT_GE(result->elapsed, Milliseconds(150));
+  EXPECT_GT(result->operations(), 0u);
+}
+
+TEST_F(BenchRunTest, LostTargetIsCountedAndEnds) {
+  options_.operations.reset();
+  options_.time = 600 * kNanosecondsPerSecond;
+  int calls = 0;
+  const auto result = Run([&](BenchPhase, uint64_t, Nanoseconds) {
+    if (++calls == 2) target_->Stop();
+    return true;
+  });
+  EXPECT_GT(result->errors, 0u);
+  EXPECT_FALSE(result->error_samples.empty());
+  EXPECT_FALSE(client_->queue(0).status().ok());
+}
+
+}  // namespace
+}  // namespace vof
