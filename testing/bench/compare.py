@@ -74,9 +74,9 @@ class Vof(Server):
 
     def bench(self, name, rw, block_bytes, depth, seconds, flags, query=""):
         answer = run_json([self.vof, "bench", self.uris[name] + query, "--rw", "rand" + rw, "--bs",
-                           str(block_bytes), "--depth", str(depth), "--time", f"{seconds}s", "--warmup", "0.2s",
+                           str(block_bytes), "--depth", str(depth), "--time", f"{int(seconds * 1000)}ms", "--warmup", "200ms",
                            "--cpus", str(CLIENT_CPU), "--json"] + flags)
-        return float(answer["iops"])
+        return float(answer["total"]["iops"])
 
 
 class Nbdkit(Server):
