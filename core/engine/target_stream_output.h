@@ -7,6 +7,7 @@
 #ifndef VOF_CORE_ENGINE_TARGET_STREAM_OUTPUT_H_
 #define VOF_CORE_ENGINE_TARGET_STREAM_OUTPUT_H_
 
+#include "core/base/check.h"
 #include "core/engine/target_stream.h"  // IWYU pragma: keep
 
 namespace vof {
@@ -218,6 +219,7 @@ void TargetStream<C>::EndWhenIdle(std::string_view why) {
   ending_ = Ending::kIdle;
   end_reason_ = std::string(why);
   DropReceiving();
+  if (queue_) queue_->CancelReservation();
   // Nobody has to wait for the connection to close before the device is free for the next session.
   if (is_control_queue()) instance_->Close();
   Wake();
@@ -260,8 +262,8 @@ void TargetStream<C>::OnClosed(CloseReason reason, int error, MonotonicTime) {
   if (finished()) queue_place_.reset();
 }
 
-// Whoever drives the engine lets it finish first. If it does not (a reactor that is torn down), the
-// device must still let go of memory that is about to be freed.
+// Whoever drives the engine lets it finish first (StreamEngine::finished). A device that still had
+// requests would write into memory that is gone, so there is nothing to go on with.
 template <Codec C>
 void TargetStream<C>::End() {
   link_->queue = nullptr;
@@ -269,7 +271,9 @@ void TargetStream<C>::End() {
   if (!queue_) return;
   DropReceiving();
   queue_->Abandon();
-  while (queue_->device_in_flight() > 0) queue_->Poll();
+  constexpr int kPolls = 1000;
+  for (int i = 0; i < kPolls && queue_->device_in_flight() > 0; ++i) queue_->Poll();
+  Check(queue_->device_in_flight() == 0, "an engine ends after its device requests have completed");
   queue_->DropCompleted();
 }
 

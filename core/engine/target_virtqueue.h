@@ -71,7 +71,7 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
         table_(config_.queue_size) {
     SetState(config_.state);
   }
-  ~TargetVirtqueue() { config_.pool->Forget(this); }
+  ~TargetVirtqueue() { CancelReservation(); }
 
   // --- Taking commands ---
   // `payload_in_place`: all readable bytes are in the receive buffer now. On kTaken `request` is
@@ -82,14 +82,15 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     if (table_.exhausted()) return config_.is_v5 ? Admission::kNoCredit : Admission::kLater;
     if (use_credits_ && !credits_.available()) return Admission::kNoCredit;
     if (!ready()) return RefuseNotReady();
+    if (!active_ && device_in_flight_ > 0) return Admission::kLater;  // new features: see SetState
     const RequestParts parts = PartsOf(shape, payload_in_place);
     const RequestLayout layout = PlaceRequest(parts, traits_.readable_header_bytes);
-    PoolBuffer first, second;
-    if (layout.first_bytes + layout.second_bytes > 0 && !Reserve(layout, &first, &second)) {
+    PoolBuffer second;
+    if (layout.first_bytes + layout.second_bytes > 0 && !Reserve(layout, &second)) {
       return Admission::kLater;
     }
     if (use_credits_) credits_.OnCommand();
-    *request = SetUp(shape, parts, layout, std::move(first), std::move(second));
+    *request = SetUp(shape, parts, layout, std::move(first_half_), std::move(second));
     return Admission::kTaken;
   }
   // What to grant with a kNotReady answer.
@@ -111,7 +112,7 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   // Hands the batch to the device.
   void Flush() {
     if (batch_size_ == 0) return;
-    if (!active_) Activate();
+    if (!active_ && device_in_flight_ == 0) Activate();
     device_in_flight_ += batch_size_;
     device_->Submit({batch_.data(), std::exchange(batch_size_, 0)});
   }
@@ -146,17 +147,28 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   // --- State ---
   void SetState(const InstanceState& state) {
     config_.state = state;
-    if (driver_ok() && !active_ && device_in_flight_ == 0) Activate();
+    if (!driver_ok()) return;
+    // `ref` serves requests before the features are settled: those were not activated with them.
+    if (activated_features_ != state.driver_features) active_ = false;
+    if (!active_ && device_in_flight_ == 0) Activate();
   }
   // The device is asked to finish early; it is activated anew afterwards.
   void BeginReset(const InstanceState& state) {
+    CancelReservation();
     active_ = false;
     config_.state = state;
     if (device_in_flight_ > 0) device_->CancelAll();
   }
+  // Leaves the line for memory: no command is taken for now, and whoever waits behind must not wait
+  // for this queue.
+  void CancelReservation() {
+    config_.pool->Forget(this);
+    config_.pool->Forget(&second_waiter_);
+    first_half_.Release();
+  }
   // The connection is closed: nothing is answered or waited for any more.
   void Abandon() {
-    config_.pool->Forget(this);
+    CancelReservation();
     if (device_in_flight_ > 0) device_->CancelAll();
     while (!sent_.empty()) Release(sent_.PopFront());
     DropCompleted();
@@ -193,12 +205,20 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
  private:
   static constexpr size_t kBatch = 64;
 
+  // Stands in the pool's line for the second half of a reservation.
+  struct SecondWaiter final : PoolWaiter {
+    explicit SecondWaiter(TargetVirtqueue* q) : queue(q) {}
+    void OnPoolMayHaveMemory() override { queue->OnPoolMayHaveMemory(); }
+    TargetVirtqueue* const queue;
+  };
+
   bool driver_ok() const { return (config_.state.status & virtio_status::kDriverOk) != 0; }
   bool ready() const { return driver_ok() || !config_.is_v5; }
   bool memory_is_short() const { return config_.pool->has_waiters(); }
   void Activate() {
     active_ = true;
-    device_->Activate(config_.state.driver_features);
+    activated_features_ = config_.state.driver_features;
+    device_->Activate(activated_features_);
   }
 
   Admission RefuseNotReady() {
@@ -220,20 +240,31 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     return parts;
   }
 
-  // Both parts or none: no two requests can each hold what the other one waits for.
-  bool Reserve(const RequestLayout& layout, PoolBuffer* first, PoolBuffer* second) {
+  // Everything or nothing, but for one case: a request whose two directions need a buffer each may
+  // hold the first while it waits for the second. Both halves queue up one behind the other, so
+  // that only the head of the pool's line ever holds a half, and all others hold what they need to
+  // finish.
+  bool Reserve(const RequestLayout& layout, PoolBuffer* second) {
     const uint64_t bytes = uint64_t{layout.first_bytes} + layout.second_bytes;
     // A session at its limit waits for its own requests. With none there is always room for one.
-    if (memory_in_use_bytes_ > 0 && memory_in_use_bytes_ + bytes > config_.max_memory_bytes)
+    if (memory_in_use_bytes_ > 0 && memory_in_use_bytes_ + bytes > config_.max_memory_bytes) {
       return false;
+    }
     BufferPool& pool = *config_.pool;
-    if (layout.first_bytes > 0) *first = pool.Allocate(layout.first_bytes, this);
-    if (layout.second_bytes > 0) *second = pool.Allocate(layout.second_bytes, this);
-    if ((layout.first_bytes == 0 || *first) && (layout.second_bytes == 0 || *second)) return true;
-    first->Release();
-    second->Release();
-    pool.WaitFor(std::max(layout.first_bytes, layout.second_bytes), this);
-    return false;
+    if (layout.first_bytes > 0 && !first_half_) {
+      first_half_ = pool.Allocate(layout.first_bytes, this);
+      if (!first_half_) {
+        pool.WaitFor(layout.first_bytes, this);
+        if (layout.second_bytes > 0) pool.WaitFor(layout.second_bytes, &second_waiter_);
+        return false;
+      }
+    }
+    if (layout.second_bytes > 0) {
+      *second = pool.Allocate(layout.second_bytes, &second_waiter_);
+      if (!*second) pool.WaitFor(layout.second_bytes, &second_waiter_);
+      return static_cast<bool>(*second);
+    }
+    return true;
   }
 
   TargetRequest* SetUp(const RequestShape& shape, const RequestParts& parts,
@@ -271,6 +302,8 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   const QueueTraits traits_;
   TargetCredits credits_;
   RequestTable table_;
+  SecondWaiter second_waiter_{this};
+  PoolBuffer first_half_;  // of the request that is being reserved
   RequestList completed_;  // by the device; not in the output yet
   RequestList sent_;       // in the output; their memory is still referred to
   std::array<DeviceRequest*, kBatch> batch_;
@@ -278,6 +311,7 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   uint32_t device_in_flight_ = 0;
   uint64_t memory_in_use_bytes_ = 0;
   uint16_t refused_grant_ = 0;
+  uint64_t activated_features_ = 0;
   bool active_ = false;
   std::bitset<65536> ids_;  // in flight
 };

@@ -140,7 +140,7 @@ class RawPeer {
     }
     if (moved > 0) engine_->OnRead(moved, *now_);
     // Whoever kept a pointer into the receive buffer finds garbage there.
-    std::fill(scratch_.begin(), scratch_.end(), std::byte{0xdb});
+    std::fill_n(scratch_.begin(), std::min(scratch_.size(), moved + kHeaderBytes), std::byte{0xdb});
     return moved > 0;
   }
 
@@ -191,7 +191,7 @@ struct TargetHarness {
 
 // --- Bytes ---
 
-inline ConnectBody TestBody(std::string initiator = "host", std::string target = "disk",
+inline ConnectBody MakeBody(std::string initiator = "host", std::string target = "disk",
                             uint8_t token = 0) {
   ConnectBody body{std::move(initiator), std::move(target), {}};
   body.token.fill(std::byte{token});
@@ -276,7 +276,7 @@ Completion Call(RawPeer& peer, const Command& command) {
 }
 
 template <Codec C>
-Completion Connect(RawPeer& peer, const Command& command, const ConnectBody& body = TestBody()) {
+Completion Connect(RawPeer& peer, const Command& command, const ConnectBody& body = MakeBody()) {
   peer.Send(ConnectBytes<C>(command, body));
   std::vector<std::byte> received = peer.TakeReceived();
   return TakeCompletion<C>(received, CommandKind::kConnect);
@@ -284,7 +284,7 @@ Completion Connect(RawPeer& peer, const Command& command, const ConnectBody& bod
 
 template <Codec C>
 std::unique_ptr<RawPeer> ConnectControl(TargetHarness& target,
-                                        const ConnectBody& body = TestBody()) {
+                                        const ConnectBody& body = MakeBody()) {
   auto peer = target.NewPeer();
   Command command;
   command.instance_id = kControlInstanceId;
@@ -294,7 +294,7 @@ std::unique_ptr<RawPeer> ConnectControl(TargetHarness& target,
 
 template <Codec C>
 std::unique_ptr<RawPeer> ConnectQueue(TargetHarness& target, uint16_t instance_id, uint16_t index,
-                                      uint16_t size = 0, const ConnectBody& body = TestBody()) {
+                                      uint16_t size = 0, const ConnectBody& body = MakeBody()) {
   auto peer = target.NewPeer();
   Command command;
   command.instance_id = instance_id;
@@ -316,7 +316,7 @@ inline Command SetStatusCommand(uint32_t status, uint16_t id = 1) {
 template <Codec C>
 struct TestSession {
   explicit TestSession(TargetHarness& target, uint64_t transport_features = 0, uint16_t size = 0,
-                       const ConnectBody& body = TestBody()) {
+                       const ConnectBody& body = MakeBody()) {
     control = ConnectControl<C>(target, body);
     instance_id = target.directory.Sessions().back().instance_id;
     if (transport_features != 0) {
