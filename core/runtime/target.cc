@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +13,8 @@ namespace {
 
 // A virtqueue weighs more than a connection that may become one, or a control queue.
 constexpr int kVirtqueueWeight = 16;
-constexpr auto kDrainCheckInterval = std::chrono::milliseconds(2);
+// How often a drain looks again, should it miss the end of a connection.
+constexpr auto kDrainCheckInterval = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -143,6 +143,7 @@ void TargetServer::Accept(std::unique_ptr<Link> link) {
       shard->connections.erase(ended);
       shard->load -= *weight;
       --shard->num_connections;
+      connection_ended_.notify_all();
       if (options_.on_connection_end) options_.on_connection_end(ended->Describe());
     });
   });
@@ -203,8 +204,13 @@ bool TargetServer::WaitUntilGone(bool only_virtqueues, MonotonicTime deadline) {
     if (!only_virtqueues) left = std::max(left, num_connections());
     if (left == 0) return true;
     if (MonotonicNow() >= deadline) return false;
-    std::this_thread::sleep_for(kDrainCheckInterval);
+    WaitForAnEnd();
   }
+}
+
+void TargetServer::WaitForAnEnd() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  connection_ended_.wait_for(lock, kDrainCheckInterval);
 }
 
 void TargetServer::Stop() {
@@ -222,7 +228,7 @@ void TargetServer::Stop() {
             [&](Connection* c) { c->Close(CloseReason::kLocal, reactor->now()); });
       });
     }
-    std::this_thread::sleep_for(kDrainCheckInterval);
+    WaitForAnEnd();
   }
   // Work posted by the last of them may hold places of the directory: it runs before that goes.
   for (int round = 0; round < 2; ++round) {

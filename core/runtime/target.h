@@ -16,6 +16,7 @@
 #define VOF_CORE_RUNTIME_TARGET_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -84,6 +85,7 @@ class TargetServer {
   Shard* LeastLoaded();
   void CloseListeners();
   bool WaitUntilGone(bool only_virtqueues, MonotonicTime deadline);
+  void WaitForAnEnd();
 
   const TargetServerOptions options_;
   BackendRegistry* const registry_;
@@ -91,6 +93,7 @@ class TargetServer {
   std::vector<std::unique_ptr<Shard>> shards_;
   mutable std::mutex mutex_;  // listeners_
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::condition_variable connection_ended_;  // a hint: waiters look again anyway
   std::atomic<size_t> next_shard_{0};
   bool stopped_ = false;
 };
