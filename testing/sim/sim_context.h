@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all parts of a simulated world share: time, randomness, the first failure, the log.
+//
+//   if (in_use_bytes != 0) context.Fail("the pool is not empty");
+//   context.Note("session 1 connects");                   // printed with --verbose
+#ifndef VOF_TESTING_SIM_SIM_CONTEXT_H_
+#define VOF_TESTING_SIM_SIM_CONTEXT_H_
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/loopback/faults.h"
+#include "core/base/time.h"
+#include "testing/sim/disk_model.h"
+#include "testing/sim/sim_pipe.h"
+#include "testing/sim/sim_plan.h"
+
+namespace vof {
+
+struct SimContext {
+  SimContext(const SimPlan& p, bool v) : plan(p), verbose(v), random(p.seed), model(p.sectors) {}
+
+  void Fail(const std::string& what) {
+    Note("FAILED: " + what);
+    if (failure.empty()) failure = what;
+  }
+  bool failed() const { return !failure.empty(); }
+  void Note(const std::string& what) const {
+    if (verbose)
+      std::printf("%14.6f ms  %s\n", static_cast<double>(now - start) / 1e6, what.c_str());
+  }
+
+  static constexpr MonotonicTime start = kNanosecondsPerSecond;
+
+  const SimPlan plan;
+  const bool verbose;
+  FaultRandom random;
+  DiskModel model;
+  MonotonicTime now = start;
+  // No faults from here on: everything must succeed, and soon.
+  bool calm = false;
+  uint64_t capacity_sectors = 0;  // of the device now
+  uint64_t num_resizes = 0;
+  uint64_t num_requests = 0;
+  // Connections that the network swallows; a real one would find out in the end (TCP keepalive).
+  std::vector<std::shared_ptr<SimPipe>> blackholes;
+  std::string failure;
+};
+
+}  // namespace vof
+
+#endif  // VOF_TESTING_SIM_SIM_CONTEXT_H_

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a seed means: sizes, limits, dialects, faults and how much of what happens.
+//
+//   const SimPlan plan = MakeSimPlan(/*seed=*/4711);
+//
+// Pure: the same seed gives the same plan on every machine.
+#ifndef VOF_TESTING_SIM_SIM_PLAN_H_
+#define VOF_TESTING_SIM_SIM_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backends/loopback/faults.h"
+#include "core/base/time.h"
+#include "core/engine/target_options.h"
+#include "core/wire/command.h"
+
+namespace vof {
+
+struct SessionPlan {
+  Dialect dialect = Dialect::kV5;
+  bool has_token = true;
+  uint16_t queues = 1;
+  uint16_t queue_size = 0;
+  uint32_t depth = 4;  // requests that the workload keeps in flight on each queue
+  Nanoseconds keepalive = 0;
+  Nanoseconds io_timeout = 0;
+};
+
+struct SimPlan {
+  uint64_t seed = 0;
+  std::vector<SessionPlan> sessions;
+
+  // --- Target ---
+  int target_reactors = 1;
+  size_t target_scratch_bytes = 65536;
+  size_t initiator_scratch_bytes = 65536;
+  TargetOptions target;
+  bool memory_store = true;  // else one that is late, out of order, and fails
+  uint32_t store_delay_reaps = 0;
+  uint32_t store_failures_per_mille = 0;
+  bool shareable = false;
+  uint16_t device_queues = 1;
+  uint16_t device_queue_size = 16;
+  uint64_t sectors = 256;
+
+  // --- Network ---
+  size_t pipe_bytes = 65536;
+  DirectionFaults faults;              // of each end and direction, but for cuts
+  uint32_t cut_per_mille = 0;          // of the connections
+  uint64_t longest_cut_bytes = 20000;  // where they are cut at the latest
+
+  // --- What happens ---
+  uint32_t chaos_requests = 100;  // of each session, before the faults stop
+  uint32_t calm_requests = 30;    // after
+  uint32_t chaos_per_mille = 0;   // events in 1000 steps
+  uint32_t largest_sectors = 16;  // of a request
+};
+
+SimPlan MakeSimPlan(uint64_t seed);
+
+}  // namespace vof
+
+#endif  // VOF_TESTING_SIM_SIM_PLAN_H_

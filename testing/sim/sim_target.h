@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The target of a simulated world: a directory with one disk, reactors, and what goes wrong there.
+//
+//   SimTarget target(&context);
+//   target.Accept(link.pipe, std::move(link.target), "192.0.2.1", /*honest=*/true);
+//   target.Act();                 // a resize, a store that stands still, memory that is taken away
+//   target.Calm();                // no more of that
+//   target.CheckGone();           // nothing is left of any session
+#ifndef VOF_TESTING_SIM_SIM_TARGET_H_
+#define VOF_TESTING_SIM_SIM_TARGET_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/target_connection.h"
+#include "core/engine/target_directory.h"
+#include "devices/blk/blk_device.h"
+#include "devices/blk/testing/fake_store.h"
+#include "testing/sim/sim_context.h"
+#include "testing/sim/sim_network.h"
+#include "testing/sim/sim_reactor.h"
+#include "testing/sim/sim_store.h"
+
+namespace vof {
+
+inline constexpr char kSimDisk[] = "disk";
+
+class SimTarget {
+ public:
+  explicit SimTarget(SimContext* context);
+
+  // `honest`: the peer keeps to the protocol, so the connection must not end for breaking it.
+  void Accept(SimLink* link, const std::string& address, bool honest);
+  std::vector<std::unique_ptr<SimReactor>>& reactors() { return reactors_; }
+  TargetDirectory& directory() { return directory_; }
+  bool HasInstance(uint16_t id) const;
+
+  void Act();
+  void Resize();
+  void Calm();
+  void CheckGone();
+
+ private:
+  void MakeDevice();
+  void HoldStore(bool hold, bool stubborn);
+  void TakeMemory();
+  void Drain();
+
+  SimContext* const context_;
+  TargetDirectory directory_;
+  std::shared_ptr<FakeStore> fake_store_;  // null: memory
+  std::shared_ptr<StubbornStore> store_;
+  std::shared_ptr<BlkDevice> device_;
+  std::vector<std::unique_ptr<SimReactor>> reactors_;
+  std::vector<PoolBuffer> taken_memory_;
+};
+
+}  // namespace vof
+
+#endif  // VOF_TESTING_SIM_SIM_TARGET_H_
