@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "core/base/buffer.h"
 
@@ -20,10 +20,13 @@ namespace vof {
 
 class ByteRing {
  public:
-  explicit ByteRing(size_t capacity_bytes) : bytes_(std::max<size_t>(1, capacity_bytes)) {}
+  // The memory is not touched before it is used: most rings carry little.
+  explicit ByteRing(size_t capacity_bytes)
+      : capacity_(std::max<size_t>(1, capacity_bytes)),
+        bytes_(std::make_unique_for_overwrite<std::byte[]>(capacity_)) {}
 
   size_t size_bytes() const { return size_; }
-  size_t room_bytes() const { return bytes_.size() - size_; }
+  size_t room_bytes() const { return capacity_ - size_; }
   void Clear() { begin_ = size_ = 0; }
 
   size_t Write(std::span<const ConstBuffer> from) {
@@ -46,10 +49,10 @@ class ByteRing {
   size_t WriteOne(ConstBuffer from) {
     const size_t count = std::min(from.size_bytes, room_bytes());
     if (count == 0) return 0;
-    const size_t end = (begin_ + size_) % bytes_.size();
-    const size_t first = std::min(count, bytes_.size() - end);
-    std::memcpy(bytes_.data() + end, from.data, first);
-    std::memcpy(bytes_.data(), from.data + first, count - first);
+    const size_t end = (begin_ + size_) % capacity_;
+    const size_t first = std::min(count, capacity_ - end);
+    std::memcpy(bytes_.get() + end, from.data, first);
+    std::memcpy(bytes_.get(), from.data + first, count - first);
     size_ += count;
     return count;
   }
@@ -57,16 +60,17 @@ class ByteRing {
   size_t ReadOne(MutableBuffer into) {
     const size_t count = std::min(into.size_bytes, size_);
     if (count == 0) return 0;
-    const size_t first = std::min(count, bytes_.size() - begin_);
-    std::memcpy(into.data, bytes_.data() + begin_, first);
-    std::memcpy(into.data + first, bytes_.data(), count - first);
+    const size_t first = std::min(count, capacity_ - begin_);
+    std::memcpy(into.data, bytes_.get() + begin_, first);
+    std::memcpy(into.data + first, bytes_.get(), count - first);
     size_ -= count;
     // An empty ring starts over: short messages stay in the same few cache lines.
-    begin_ = size_ == 0 ? 0 : (begin_ + count) % bytes_.size();
+    begin_ = size_ == 0 ? 0 : (begin_ + count) % capacity_;
     return count;
   }
 
-  std::vector<std::byte> bytes_;
+  size_t capacity_;
+  std::unique_ptr<std::byte[]> bytes_;
   size_t begin_ = 0;
   size_t size_ = 0;
 };

@@ -52,8 +52,8 @@ struct DirectionFaults {
 
 struct FaultPlan {
   uint64_t seed = 0;
-  DirectionFaults read;
-  DirectionFaults write;
+  DirectionFaults read = {};
+  DirectionFaults write = {};
 };
 
 // SplitMix64: small, seedable with anything, the same on every machine.

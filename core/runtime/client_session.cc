@@ -40,7 +40,7 @@ std::string ClientSession::Context() const {
 }
 
 absl::Status ClientSession::status() const {
-  return WithContext(Context(), signal_->Read([&] { return status_; }));
+  return signal_->Read([&] { return WithContext(Context(), status_); });
 }
 
 // --- Beginning ---
@@ -190,7 +190,7 @@ absl::Status ClientSession::OpenVirtqueues() {
 }
 
 absl::Status ClientSession::FirstFailure() const {
-  absl::Status status = signal_->Read([&] { return status_; });
+  absl::Status status = signal_->Read([&] { return Detached(status_); });
   for (size_t i = 0; i < virtqueues_.size() && status.ok(); ++i) status = virtqueues_[i]->status();
   return status;
 }
@@ -208,7 +208,7 @@ absl::Status ClientSession::WaitFor(std::function<bool()> reached, const char* w
 void ClientSession::OnEnded(const absl::Status& why) {
   const bool established = signal_->Read([&] { return ready_; });
   signal_->Change([&] {
-    status_ = why;
+    status_ = Detached(why);
     ended_ = true;
   });
   // Virtqueues mean nothing without their control queue. Before the device is ready they are looked

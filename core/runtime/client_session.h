@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "core/engine/initiator_control_stream.h"
 #include "core/engine/initiator_session.h"
+#include "core/engine/initiator_status.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/client.h"
 #include "core/runtime/client_signal.h"
@@ -55,7 +56,9 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
     auto answer = std::make_shared<std::optional<absl::StatusOr<T>>>();
     const std::shared_ptr<ClientSession> self = shared_from_this();
     const auto done = [self, answer](absl::StatusOr<T> value) {
-      self->signal_->Change([&] { *answer = std::move(value); });
+      absl::StatusOr<T> mine =
+          value.ok() ? std::move(value) : absl::StatusOr<T>(Detached(value.status()));
+      self->signal_->Change([&] { *answer = std::move(mine); });
     };
     Post([begin = std::move(begin), done](InitiatorSession* session, const absl::Status& ended) {
       if (session != nullptr) {
@@ -68,7 +71,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
     if (!signal_->WaitUntil(DeadlineAfter(MonotonicNow(), kLongestOperation), answered)) {
       return TimedOutStatus(Context() + ": its reactor does not run");
     }
-    return signal_->Read([&] { return **answer; });
+    return signal_->Read([&] { return std::move(**answer); });
   }
 
  private:

@@ -59,7 +59,7 @@ void ClientVirtqueue::Drain() {
 
 void ClientVirtqueue::Close(const absl::Status& why) {
   signal_->Change([&] {
-    if (close_reason_.ok()) close_reason_ = why;
+    if (close_reason_.ok()) close_reason_ = Detached(why);
   });
   reactor_->Post([self = shared_from_this()] {
     if (self->connection_ != nullptr) {
@@ -74,7 +74,7 @@ void ClientVirtqueue::OnEnded(const absl::Status& why) {
       [this] { reactor_->Post([self = shared_from_this()] { self->DeliverAfterTheEnd(); }); });
   signal_->Change([&] {
     const bool ours = FailureKindOf(why) == FailureKind::kClosed && !close_reason_.ok();
-    status_ = ours ? close_reason_ : why;
+    status_ = Detached(ours ? close_reason_ : why);
     drained_ = true;
   });
 }
@@ -94,7 +94,7 @@ bool ClientVirtqueue::finished() const {
   return signal_->Read([&] { return finished_ || !attached_; });
 }
 absl::Status ClientVirtqueue::status() const {
-  return signal_->Read([&] { return status_; });
+  return signal_->Read([&] { return Detached(status_); });
 }
 
 }  // namespace vof

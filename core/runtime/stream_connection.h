@@ -57,11 +57,11 @@ class StreamConnection final : public Connection {
 
   bool PrepareToSleep(WaitSet* wait) override {
     *wait = WaitSet{};
-    if (!engine_->finished() && engine_->has_pending_work()) {
+    const bool open = phase_ == Phase::kOpen;
+    if ((open || !engine_->finished()) && engine_->has_pending_work()) {
       wait->work_fd = engine_->work_fd();
       wait->poll_again = wait->work_fd < 0;
     }
-    const bool open = phase_ == Phase::kOpen;
     const bool reading =
         open ? !read_closed_ && engine_->wants_read() : phase_ == Phase::kLingering;
     const bool writing = open && engine_->wants_write();
