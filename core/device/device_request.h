@@ -8,8 +8,8 @@
 //   request->AddResultBytes(AsBytes(status));                 // copied into the request
 //   request->Complete(length + 1);
 //
-// Owned by the engine that made it; the device holds it from Submit to Complete. One thread: the reactor of
-// the queue. Nothing here allocates.
+// Owned by the engine that made it; the device holds it from Submit to Complete. One thread: the
+// reactor of the queue. Nothing here allocates.
 #ifndef VOF_CORE_DEVICE_DEVICE_REQUEST_H_
 #define VOF_CORE_DEVICE_DEVICE_REQUEST_H_
 
@@ -40,16 +40,18 @@ class DeviceRequest {
   // --- What the initiator sent: cut into pieces in any way ---
   std::span<const ConstBuffer> readable;
   uint32_t readable_bytes = 0;
-  // --- Room for the answer, cut in any way; empty for queues that lend (QueueTraits::lends_results) ---
+  // --- Room for the answer, cut in any way; empty for queues that lend
+  // (QueueTraits::lends_results) ---
   std::span<const MutableBuffer> writable;
   uint32_t writable_bytes = 0;  // what the initiator has room for, lent or not
 
   // A word for the device to keep its own state in; zero when submitted.
   uint64_t device_word = 0;
 
-  // --- For queues that lend: the answer's pieces, in order, from the start of the writable part ---
-  // `lent` must stay readable and mapped until the queue is destroyed or the device says otherwise by its
-  // own rules: it is read when the transport sends, after Complete. False when the pieces are used up.
+  // --- For queues that lend: the answer's pieces, in order, from the start of the writable part
+  // --- `lent` must stay readable and mapped until the queue is destroyed or the device says
+  // otherwise by its own rules: it is read when the transport sends, after Complete. False when the
+  // pieces are used up.
   bool AddResult(ConstBuffer lent) {
     if (lent.size_bytes == 0) return true;
     if (num_pieces_ == kMaxResultPieces) return false;
@@ -67,14 +69,14 @@ class DeviceRequest {
     return AddResult(ConstBuffer(to, bytes.size()));
   }
 
-  // Finishes the request. `used_length` is the used length of virtio: the bytes of the writable part, from
-  // its start, that now hold data. For queues that lend it must equal the bytes added.
+  // Finishes the request. `used_length` is the used length of virtio: the bytes of the writable
+  // part, from its start, that now hold data. For queues that lend it must equal the bytes added.
   void Complete(uint32_t used_length) {
     used_length_ = used_length;
     sink_->OnComplete(this);
   }
-  // The device cannot express its failure in the answer (no status byte fits): the engine closes the queue
-  // or answers with a transport status, as the dialect allows.
+  // The device cannot express its failure in the answer (no status byte fits): the engine closes
+  // the queue or answers with a transport status, as the dialect allows.
   void Fail() {
     failed_ = true;
     Complete(0);

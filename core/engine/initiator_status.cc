@@ -101,12 +101,25 @@ absl::Status ClosedStatus() {
                 FailureKind::kClosed);
 }
 
-absl::Status WithContext(std::string_view context, const absl::Status& status) {
-  if (status.ok()) return status;
-  absl::Status out(status.code(), absl::StrCat(View(context), ": ", status.message()));
-  status.ForEachPayload(
-      [&](absl::string_view url, const absl::Cord& payload) { out.SetPayload(url, payload); });
+namespace {
+
+absl::Status Rewritten(const absl::Status& status, absl::string_view text) {
+  absl::Status out(status.code(), text);
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    out.SetPayload(url, absl::Cord(absl::string_view(std::string(payload))));
+  });
   return out;
+}
+
+}  // namespace
+
+absl::Status Detached(const absl::Status& status) {
+  return status.ok() ? absl::OkStatus() : Rewritten(status, status.message());
+}
+
+absl::Status WithContext(std::string_view context, const absl::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return Rewritten(status, absl::StrCat(View(context), ": ", status.message()));
 }
 
 }  // namespace vof

@@ -45,7 +45,10 @@ absl::Status ProtocolStatus(std::string_view text);
 absl::Status LostStatus(CloseReason reason, int error);  // kUnavailable
 absl::Status ClosedStatus();                             // kCancelled
 
-// The same failure with "context: " before its text.
+// The same failure, sharing nothing with `status`: for another thread. (A copy shares a counted
+// object; Debian's Abseil is not built for TSan, which would see a race there.)
+absl::Status Detached(const absl::Status& status);
+// The same failure with "context: " before its text; detached too.
 absl::Status WithContext(std::string_view context, const absl::Status& status);
 
 }  // namespace vof

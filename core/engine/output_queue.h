@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes that a stream engine wants to send: headers copied into a small ring, payloads by reference.
+// The bytes that a stream engine wants to send: headers copied into a small ring, payloads by
+// reference.
 //
 //   if (!out.HasRoom(kHeaderBytes, 1)) return;             // later: after Consume
 //   EncodeHeader(out.Copy(kHeaderBytes));                  // 16 bytes to fill in
 //   out.Reference(payload);                                // stays the caller's, alive until sent
-//   uint64_t mark = out.appended_bytes();                  // released when consumed_bytes() >= mark
-//   int n = out.Fill(iovecs);  ...  out.Consume(written);
+//   uint64_t mark = out.appended_bytes();                  // released when consumed_bytes() >=
+//   mark int n = out.Fill(iovecs);  ...  out.Consume(written);
 //
-// Adjacent copies become one piece, so a batch of small messages is one iovec. Memory is taken at the first
-// use and only then: an idle connection has none. One thread.
+// Adjacent copies become one piece, so a batch of small messages is one iovec. Memory is taken at
+// the first use and only then: an idle connection has none. One thread.
 #ifndef VOF_CORE_ENGINE_OUTPUT_QUEUE_H_
 #define VOF_CORE_ENGINE_OUTPUT_QUEUE_H_
 
@@ -26,13 +27,14 @@ namespace vof {
 
 class OutputQueue {
  public:
-  // Room for `staging_bytes` of copied bytes and `max_pieces` pieces; both are rounded up to powers of two.
+  // Room for `staging_bytes` of copied bytes and `max_pieces` pieces; both are rounded up to powers
+  // of two.
   OutputQueue(size_t staging_bytes, size_t max_pieces)
       : staging_capacity_(std::bit_ceil(staging_bytes)),
         piece_mask_(std::bit_ceil(max_pieces) - 1) {}
 
-  // Whether one Copy of `copy_bytes` and `references` References would fit now. (A copy is contiguous, so
-  // it may need to skip the end of the ring.)
+  // Whether one Copy of `copy_bytes` and `references` References would fit now. (A copy is
+  // contiguous, so it may need to skip the end of the ring.)
   bool HasRoom(size_t copy_bytes, size_t references) const {
     return pieces_end_ - pieces_begin_ + references + 1 <= piece_mask_ + 1 &&
            SkipFor(copy_bytes) + copy_bytes <= staging_capacity_ - (staged_end_ - staged_begin_);
@@ -92,7 +94,8 @@ class OutputQueue {
       staged_begin_ = first.staged_end;
       ++pieces_begin_;
     }
-    if (empty()) staged_begin_ = staged_end_ = 0;  // start over: the front of the ring stays in cache
+    if (empty())
+      staged_begin_ = staged_end_ = 0;  // start over: the front of the ring stays in cache
   }
 
   // Forgets everything unsent (the connection is closed).

@@ -30,6 +30,7 @@ void BM_Reads(benchmark::State& state) {
   TargetConnection& engine = session.queue->engine();
   std::vector<std::byte> scratch(kScratchBytes);
   std::vector<ConstBuffer> pieces(kMaxIovecs);
+  uint64_t sent_bytes = 0;
   for (auto _ : state) {
     MutableBuffer place;
     engine.PrepareRead({scratch.data(), scratch.size()}, {&place, 1});
@@ -40,7 +41,15 @@ void BM_Reads(benchmark::State& state) {
       size_t sent = 0;
       for (int i = 0; i < count; ++i) sent += pieces[static_cast<size_t>(i)].size_bytes;
       engine.OnWritten(sent);
+      sent_bytes += sent;
     }
+  }
+  // Refusals would be quick too.
+  const uint64_t descriptor_bytes = C::kSegmentedStreams ? C::kDescriptorBytes : 0;
+  const auto requests = static_cast<uint64_t>(state.iterations()) * kBatch;
+  if (static_cast<uint64_t>(target.device->queue(0)->requests) != requests ||
+      sent_bytes != requests * (kHeaderBytes + descriptor_bytes + 4097)) {
+    state.SkipWithError("not every request was served");
   }
   state.SetItemsProcessed(state.iterations() * kBatch);
 }

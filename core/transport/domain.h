@@ -20,7 +20,8 @@ namespace vof {
 
 enum class Access : uint8_t { kLocal = 0, kRemoteRead = 1, kRemoteWrite = 2, kRemoteReadWrite = 3 };
 
-// A registered range of memory. Move-only; the memory itself belongs to the caller and must outlive it.
+// A registered range of memory. Move-only; the memory itself belongs to the caller and must outlive
+// it.
 class Region {
  public:
   Region() = default;

@@ -58,7 +58,8 @@ class FakeQueue final : public DeviceQueue {
   bool record = false;           // keep a copy of every readable part in `recorded`
   std::vector<std::string> recorded;
   std::vector<uintptr_t> data_addresses;  // of what follows the header, when `record`
-  int batches = 0, requests = 0, activations = 0, cancels = 0;
+  int batches = 0, activations = 0, cancels = 0;
+  int64_t requests = 0;
   uint64_t driver_features = 0;
 
   size_t held() const { return held_.size(); }
@@ -83,7 +84,7 @@ class FakeQueue final : public DeviceQueue {
   }
   void Submit(std::span<DeviceRequest* const> batch) override {
     ++batches;
-    requests += static_cast<int>(batch.size());
+    requests += static_cast<int64_t>(batch.size());
     for (DeviceRequest* request : batch) {
       if (record) Record(*request);
       if (options_.completes_inline) {

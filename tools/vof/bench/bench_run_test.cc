@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof/bench/bench_run.h"
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <memory>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "backends/loopback/loopback_backend.h"
 #include "core/runtime/backend.h"
