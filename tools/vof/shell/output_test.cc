@@ -14,7 +14,9 @@ std::string StdoutOf(const OutputOptions& options, const absl::Status& status, b
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Output output("info", options);
-  if (with_result) EXPECT_TRUE(output.Result({{"x", Json::array()}}, "text\n").ok());
+  if (with_result) {
+    EXPECT_TRUE(output.Result({{"x", Json::array()}}, "text\n").ok());
+  }
   output.Finish(status);
   testing::internal::GetCapturedStderr();
   return testing::internal::GetCapturedStdout();
