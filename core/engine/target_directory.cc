@@ -177,7 +177,7 @@ Cause TargetDirectory::FindObstacle(const ConnectRequest& request, const DeviceE
     if (other.device != entry.device) continue;
     const bool replaced = request.body->has_token() && SameNames(other.body, *request.body) &&
                           EqualTokens(other.body.token, request.body->token);
-    if (replaced) instance->Close();
+    if (replaced || (entry.exclusive && instance->has_let_go())) instance->Close();
     if (replaced || (entry.exclusive && instance->closing())) {
       *must_wait = true;
     } else if (entry.exclusive) {

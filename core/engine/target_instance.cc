@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "core/engine/virtio_status.h"
+
 namespace vof {
 
 bool EqualTokens(const SessionToken& a, const SessionToken& b) {
@@ -32,11 +34,17 @@ bool TargetInstance::closing() const {
   return closing_;
 }
 
+bool TargetInstance::has_let_go() const {
+  std::lock_guard lock(mutex_);
+  return identity_.dialect == Dialect::kRef && was_driven_ && state_.status == 0;
+}
+
 // Posts happen under the mutex, so that every queue sees the states in one order. (Post never runs
 // inline.)
 void TargetInstance::SetStatus(uint32_t status, Executor* executor, Done done) {
   std::lock_guard lock(mutex_);
   state_.status = status;
+  was_driven_ |= (status & virtio_status::kDriverOk) != 0;
   const auto links = AttachedLinks();
   if (links.empty()) return executor->Post(std::move(done));
   auto gather = std::make_shared<Gather>(links.size(), executor, std::move(done));

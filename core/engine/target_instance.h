@@ -56,6 +56,9 @@ class TargetInstance {
   InstanceState state() const;
   uint16_t num_connected_queues() const;
   bool closing() const;
+  // In `ref` there is no disconnect to answer: an initiator resets the device it drove and closes.
+  // From the reset on it has let go, though its connections may be seen to close only later.
+  bool has_let_go() const;
 
   // --- Commands ---
   // Each tells the connected queues and then posts `done` to `executor`, so that what arrives on a
@@ -92,6 +95,7 @@ class TargetInstance {
   InstanceState state_;
   bool closing_ = false;
   bool had_queue_ = false;
+  bool was_driven_ = false;                          // DRIVER_OK was set
   std::shared_ptr<QueueLink> control_;               // null: gone
   std::vector<std::shared_ptr<QueueLink>> queues_;   // by index; null: free
   std::map<uint16_t, uint16_t> chosen_queue_sizes_;  // `ref` set_queue_size

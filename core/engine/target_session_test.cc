@@ -192,6 +192,37 @@ TEST(TargetSessionTest, TheNextUserWaitsForOneThatIsLeaving) {
   EXPECT_FALSE(next->closed());
 }
 
+TEST(TargetSessionTest, AResetLetsGoOfTheDeviceInRef) {
+  TargetHarness target;
+  TestSession<Ref> session(target);
+  auto next = target.NewPeer();
+  const Command connect = ControlConnect();
+  EXPECT_EQ(Connect<Ref>(*next, connect).status, Ref::ToWire(Cause::kExclusiveUse));
+  // Its connections are still open when the next one comes.
+  Call<Ref>(*session.control, SetStatusCommand(0));
+  next = target.NewPeer();
+  next->Send(ConnectBytes<Ref>(connect, MakeBody("next")));
+  session.control->Run();
+  session.queue->Run();
+  EXPECT_TRUE(session.control->closed());
+  session.queue.reset();
+  session.control.reset();
+  next->Run();
+  std::vector<std::byte> received = next->TakeReceived();
+  EXPECT_TRUE(TakeCompletion<Ref>(received, CommandKind::kConnect).ok());
+}
+
+TEST(TargetSessionTest, AResetKeepsTheDeviceInV5) {
+  TargetHarness target;
+  TestSession<V5> session(target);
+  Command reset;
+  reset.kind = CommandKind::kResetDevice;
+  Call<V5>(*session.control, reset);
+  auto next = target.NewPeer();
+  EXPECT_EQ(Connect<V5>(*next, ControlConnect(), MakeBody("next")).status,
+            V5::ToWire(Cause::kExclusiveUse));
+}
+
 TEST(TargetSessionTest, ASharedDeviceHasManyUsers) {
   FakeDeviceOptions options;
   options.shareable = true;
