@@ -6,10 +6,10 @@
 namespace vof {
 
 CLI::App* VerbSet::Add(const VerbHelp& help, VerbAction action) {
-  std::string description = help.summary;
-  if (!help.details.empty()) description += "\n\n" + help.details;
-  CLI::App* verb = app_->add_subcommand(help.name, description);
-  verb->footer("\nExamples:\n" + help.examples);
+  CLI::App* verb = app_->add_subcommand(help.name, help.summary);
+  // Details in the footer: the list of verbs shows descriptions in full.
+  const std::string details = help.details.empty() ? "" : "\n" + help.details + "\n";
+  verb->footer(details + "\nExamples:\n" + help.examples);
   AddCommonFlags(verb, flags_);
   verb->callback([this, name = help.name, action = std::move(action)] {
     chosen_name_ = name;

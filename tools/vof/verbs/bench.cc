@@ -120,7 +120,8 @@ absl::Status Measure(BlkClient* client, BenchOptions options, VerbContext* conte
   }
   const absl::StatusOr<BenchPlan> plan = PlanBench(options, DeviceOf(client->info()));
   if (!plan.ok()) return plan.status();
-  if (options.access.writes()) {
+  const bool data_of_somebody = client->device().uri().scheme != "loop";
+  if (options.access.writes() && data_of_somebody) {
     context->output.Note(absl::StrCat("overwriting the first ",
                                       HumanSize(plan->num_blocks * options.block_bytes), " of ",
                                       options.uri));
