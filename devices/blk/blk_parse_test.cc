@@ -18,6 +18,7 @@ constexpr BlkParseLimits kEverything = {.capacity_sectors = 1000,
                                         .allow_discard = true,
                                         .allow_write_zeroes = true};
 
+// The data of a write refers to the list of pieces, which is gone here.
 struct Parsed {
   BlkRule rule;
   BlkOperation operation = {};
@@ -85,10 +86,12 @@ TEST(BlkParseTest, OperationsCarryTheirFields) {
   EXPECT_EQ(read.operation.offset_bytes, 7 * 512u);
   EXPECT_EQ(read.operation.length_bytes, 1024u);
   const Bytes request = BlkWriteRequest(3, PatternBytes(512, 1));
-  const Parsed write = Parse(request, 1);
+  const ConstBuffer piece(request.data(), request.size());
+  Parsed write;
+  write.rule = ParseBlk({&piece, 1}, 1, kEverything, &write.operation, &write.ranges);
   EXPECT_EQ(write.operation.verb, BlkVerb::kWrite);
-  BufferReader data = write.operation.data;
-  EXPECT_EQ(data.Next(SIZE_MAX).data, request.data() + 16);
+  EXPECT_EQ(write.operation.data.remaining_bytes(), 512u);
+  EXPECT_EQ(write.operation.data.Next(SIZE_MAX).data, request.data() + 16);
   const Parsed zeroes =
       Parse(BlkSegmentsRequest(kBlkTypeWriteZeroes, {{1, 2, 1}, {3, 4, 0}, {1000, 0, 0}}), 1);
   EXPECT_EQ(zeroes.rule, BlkRule::kNone);

@@ -95,7 +95,8 @@ absl::Status MemoryArena::Commit(uint64_t end_bytes) {
   if (mmap(from, length, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) {
     const int error = errno;
     // A failed MAP_FIXED may have unmapped the range: keep others out of it.
-    mmap(from, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)mmap(from, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+               0);
     const std::string hint =
         reserved
             ? absl::StrCat(" of huge pages; /proc/sys/vm/nr_hugepages must have ",

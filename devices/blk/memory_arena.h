@@ -35,7 +35,7 @@ class MemoryArena {
     // The largest size that Resize can give it: address space only. 0: four times the size, at
     // least 64 GiB.
     uint64_t max_size_bytes = 0;
-    HugePages huge_pages = HugePages::kTransparent;
+    HugePages huge_pages = HugePages::kOff;
   };
 
   static absl::StatusOr<std::shared_ptr<MemoryArena>> Create(const Options& options);
