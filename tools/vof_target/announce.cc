@@ -56,6 +56,12 @@ std::vector<std::string> DeviceUris(const std::vector<Uri>& addresses,
   return uris;
 }
 
+absl::Status RemoveStaleReadyFile(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return CannotWrite(absl::StrCat(path, " (--ready-file)"));
+}
+
 absl::Status Announce(const std::vector<std::string>& uris, const AnnounceOptions& options) {
   std::string text;
   for (const std::string& uri : uris) absl::StrAppend(&text, uri, "\n");

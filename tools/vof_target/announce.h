@@ -26,6 +26,10 @@ struct AnnounceOptions {
   std::string ready_file;  // written beside it and renamed, so that it appears complete
 };
 
+// Removes what an earlier run left at `path` (empty: nothing to do), so that nobody takes it for
+// this run's. An error tells that the file could not be written either.
+absl::Status RemoveStaleReadyFile(const std::string& path);
+
 // One URI a line, to stdout (flushed) and to what the options name. Errors name the place and the
 // reason.
 absl::Status Announce(const std::vector<std::string>& uris, const AnnounceOptions& options);

@@ -160,7 +160,7 @@ std::vector<DeviceOptionHelp> BlkOptionHelp() {
       {"size", "1G, 64M, or bytes; a file that is not there is created only when it is given"},
       {"path", "file store: the file or block device; required"},
       {"direct", "file store: bypass the page cache (O_DIRECT); false"},
-      {"hugepages", "memory store: off, transparent, or reserved (from nr_hugepages); transparent"},
+      {"hugepages", "memory store: off, transparent, or reserved (from nr_hugepages); off"},
       {"read_only", absl::StrCat("refuse writes; ", if_true(blk.read_only))},
       {"shared", absl::StrCat("several initiators at a time; ", if_true(blk.shareable))},
       {"block_size", absl::StrCat("512 or 4096; ", blk.block_size_bytes)},

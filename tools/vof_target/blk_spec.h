@@ -29,7 +29,7 @@ struct BlkSpec {
   std::optional<uint64_t> size_bytes;
   std::string path;                               // kFile
   bool direct = false;                            // kFile
-  HugePages hugepages = HugePages::kTransparent;  // kMemory
+  HugePages hugepages = HugePages::kOff;  // kMemory
   bool has_serial = false;
   BlkOptions options;
 };

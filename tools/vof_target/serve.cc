@@ -96,6 +96,8 @@ void DrainUntilStopped(const TargetConfig& config, TargetServer* server, StopSig
 
 absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
                    const DeviceFactoryRegistry& factories, StopSignals* stop) {
+  const absl::Status fresh = RemoveStaleReadyFile(flags.ready_file);
+  if (!fresh.ok()) return fresh;
   const uint64_t descriptors = RaiseDescriptorLimit();
   spdlog::debug("at most {} descriptors, {} reactors on {} CPUs", descriptors,
                 flags.config.NumReactors(), UsableCpus());

@@ -27,6 +27,7 @@ struct BenchFlags {
   std::string rw = "randread";
   uint64_t mix_percent = 70;
   uint64_t spin_us = 0;
+  uint64_t queues = 0;  // 0: as the URI says
   std::string cpus;
   BenchOptions options;
 };
@@ -138,11 +139,14 @@ absl::Status Measure(BlkClient* client, BenchOptions options, VerbContext* conte
 }
 
 absl::Status Bench(const BenchFlags& flags, VerbContext* context) {
-  const absl::StatusOr<BenchOptions> options = Understand(flags);
+  absl::StatusOr<BenchOptions> options = Understand(flags);
   if (!options.ok()) return options.status();
   absl::StatusOr<Uri> uri = ResolveUri(options->uri, *context);
   if (!uri.ok()) return uri.status();
-  uri->options.queues = static_cast<uint16_t>(options->queues);
+  // The flag wins over the key of the URI, as with every key that has a flag.
+  if (flags.queues != 0) uri->options.queues = static_cast<uint16_t>(flags.queues);
+  if (uri->options.queues == 0) uri->options.queues = 1;
+  options->queues = uri->options.queues;
 
   std::unique_ptr<TargetServer> loop_target;
   if (uri->scheme == "loop") {
@@ -172,8 +176,8 @@ void AddLoadFlags(CLI::App* verb, BenchFlags* flags) {
   AddSizeFlag(verb, "--bs", &options->block_bytes, "bytes of one operation (default: 4K)");
   AddCountFlag(verb, "--depth", {1, kMaxQueueSize}, &options->depth,
                "operations in flight on each queue (default: 32)");
-  AddCountFlag(verb, "--queues", {1, kMaxQueuesPerInstance}, &options->queues,
-               "virtqueues (default: 1)");
+  AddCountFlag(verb, "--queues", {1, kMaxQueuesPerInstance}, &flags->queues,
+               "virtqueues (URI key queues; default: 1)");
   AddSizeFlag(verb, "--size", &options->span_bytes,
               "use only the first SIZE bytes (default: all); with loop:, the size of the disk "
               "(default: 256M)");
