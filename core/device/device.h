@@ -129,6 +129,7 @@ class Device {
   // in progress. A configuration that never changes has nothing to tell (ConfigListeners helps the
   // others).
   using ConfigListener = std::function<void()>;
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): those who override it keep a copy
   virtual std::shared_ptr<void> SubscribeConfig(ConfigListener changed) {
     (void)changed;
     return nullptr;

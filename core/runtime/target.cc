@@ -65,15 +65,15 @@ absl::Status TargetServer::RemoveDevice(std::string_view name) {
   return directory_->RemoveDevice(name);
 }
 
-absl::StatusOr<Uri> TargetServer::Listen(std::string_view text) {
-  absl::StatusOr<Uri> uri = ParseUri(text);
-  if (!uri.ok()) return uri.status();
-  absl::StatusOr<Backend*> backend = registry_->Find(uri->scheme);
+absl::StatusOr<Uri> TargetServer::Listen(std::string_view uri) {
+  absl::StatusOr<Uri> parsed = ParseUri(uri);
+  if (!parsed.ok()) return parsed.status();
+  absl::StatusOr<Backend*> backend = registry_->Find(parsed->scheme);
   if (!backend.ok()) return backend.status();
   ReactorThread* thread = shards_[0]->thread.get();
   absl::StatusOr<std::unique_ptr<Listener>> listener;
   thread->RunAndWait([&] {
-    listener = (*backend)->Listen(*uri, thread->reactor(),
+    listener = (*backend)->Listen(*parsed, thread->reactor(),
                                   [this](std::unique_ptr<Link> link) { Accept(std::move(link)); });
   });
   if (!listener.ok()) return listener.status();

@@ -32,7 +32,8 @@ std::optional<std::string> Between(const std::string& text, const std::string& b
 
 std::string KnownFields(const Descriptor& type) {
   std::vector<std::string> names;
-  for (int i = 0; i < type.field_count(); ++i) names.push_back(std::string(type.field(i)->name()));
+  names.reserve(static_cast<size_t>(type.field_count()));
+  for (int i = 0; i < type.field_count(); ++i) names.emplace_back(type.field(i)->name());
   return absl::StrJoin(names, ", ");
 }
 

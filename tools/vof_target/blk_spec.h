@@ -27,8 +27,8 @@ enum class BlkStoreKind : uint8_t { kMemory, kNull, kFile };
 struct BlkSpec {
   BlkStoreKind store = BlkStoreKind::kMemory;
   std::optional<uint64_t> size_bytes;
-  std::string path;                               // kFile
-  bool direct = false;                            // kFile
+  std::string path;                       // kFile
+  bool direct = false;                    // kFile
   HugePages hugepages = HugePages::kOff;  // kMemory
   bool has_serial = false;
   BlkOptions options;

@@ -54,18 +54,18 @@ absl::Status CheckVerify(const BenchOptions& options, const BenchPlan& plan) {
 
 }  // namespace
 
-absl::StatusOr<Access> ParseAccess(std::string_view name, int mix_percent) {
-  if (name == "read") return Access{false, 100};
-  if (name == "write") return Access{false, 0};
-  if (name == "randread") return Access{true, 100};
-  if (name == "randwrite") return Access{true, 0};
-  if (name == "rw") return Access{false, mix_percent};
-  if (name == "randrw") return Access{true, mix_percent};
+absl::StatusOr<AccessPattern> ParseAccess(std::string_view name, int mix_percent) {
+  if (name == "read") return AccessPattern{false, 100};
+  if (name == "write") return AccessPattern{false, 0};
+  if (name == "randread") return AccessPattern{true, 100};
+  if (name == "randwrite") return AccessPattern{true, 0};
+  if (name == "rw") return AccessPattern{false, mix_percent};
+  if (name == "randrw") return AccessPattern{true, mix_percent};
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", std::string(name), "\" is none of read, write, randread, randwrite, rw, randrw"));
 }
 
-std::string_view AccessName(const Access& access) {
+std::string_view AccessName(const AccessPattern& access) {
   if (access.read_percent == 100) return access.random ? "randread" : "read";
   if (access.read_percent == 0) return access.random ? "randwrite" : "write";
   return access.random ? "randrw" : "rw";

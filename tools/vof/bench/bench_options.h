@@ -21,19 +21,19 @@
 
 namespace vof {
 
-struct Access {
+struct AccessPattern {
   bool random = false;
   int read_percent = 100;
 
   bool writes() const { return read_percent < 100; }
 };
 // `name`: read, write, randread, randwrite, rw, randrw; `mix_percent` of reads in the last two.
-absl::StatusOr<Access> ParseAccess(std::string_view name, int mix_percent);
-std::string_view AccessName(const Access& access);
+absl::StatusOr<AccessPattern> ParseAccess(std::string_view name, int mix_percent);
+std::string_view AccessName(const AccessPattern& access);
 
 struct BenchOptions {
   std::string uri;
-  Access access;
+  AccessPattern access;
   uint64_t block_bytes = 4096;
   uint64_t depth = 32;  // of each queue
   uint64_t queues = 1;

@@ -7,6 +7,7 @@ namespace vof {
 namespace {
 
 // A signal handler has no other way to say something.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 

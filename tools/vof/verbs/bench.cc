@@ -114,7 +114,7 @@ absl::Status Verdict(const BenchResult& result, BlkClient* client) {
       absl::StrCat(result.errors, " operations failed; the first: ", result.error_samples.front()));
 }
 
-absl::Status Measure(BlkClient* client, BenchOptions options, VerbContext* context) {
+absl::Status Measure(BlkClient* client, const BenchOptions& options, VerbContext* context) {
   if (client->num_queues() < options.queues) {
     return absl::InvalidArgumentError(absl::StrCat("--queues ", options.queues, ": ", options.uri,
                                                    " has ", client->num_queues(), " queues"));
