@@ -103,7 +103,7 @@ TEST_P(DeviceClientTest, AnUnknownSchemeListsTheKnownOnes) {
 TEST_P(DeviceClientTest, TheEndIsToldWithItsReason) {
   std::promise<absl::Status> ended;
   DeviceClientOptions options;
-  options.on_ended = [&](const absl::Status& why) { ended.set_value(why); };
+  options.on_ended = [&](const absl::Status& why) { ended.set_value(Detached(why)); };
   auto client = Connect("", std::move(options));
   ASSERT_NE(client, nullptr);
   target_->Stop();
