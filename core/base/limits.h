@@ -41,6 +41,10 @@ inline constexpr uint32_t kMaxInstances = 4096;
 inline constexpr uint16_t kMaxQueuesPerInstance = 256;
 inline constexpr uint32_t kMaxConnections = 16384;
 inline constexpr Nanoseconds kHandshakeTimeout = 10 * kNanosecondsPerSecond;
+// A peer that owes the rest of a payload, or does not read its answers, holds memory meanwhile.
+// Shorter than the default I/O time-out of an initiator (30 s), so that others get their turn
+// before they give up.
+inline constexpr Nanoseconds kStallTimeout = 20 * kNanosecondsPerSecond;
 inline constexpr Nanoseconds kResetTimeout = 2 * kNanosecondsPerSecond;
 inline constexpr int kMissedKeepalives = 3;  // silent intervals after which the target drops a peer
 // How long a connection that ends may take to send its last output (also to a peer that has closed

@@ -19,6 +19,7 @@ namespace vof {
 class ByteStash {
  public:
   bool empty() const { return begin_ == bytes_.size(); }
+  size_t capacity_bytes() const { return bytes_.capacity(); }
   size_t size() const { return bytes_.size() - begin_; }
   std::span<const std::byte> bytes() const { return std::span(bytes_).subspan(begin_); }
 
@@ -35,15 +36,16 @@ class ByteStash {
     if (empty()) Clear();
   }
   void Clear() {
-    if (bytes_.capacity() > kKeptBytes) bytes_ = {};
+    // Not `= {}`: that assigns an empty list and keeps the memory.
+    if (bytes_.capacity() > kKeptBytes) bytes_ = std::vector<std::byte>();
     bytes_.clear();
     begin_ = 0;
   }
 
- private:
   // Enough for the longest header (`ref` descriptors), so that split headers never allocate again.
   static constexpr size_t kKeptBytes = 32u << 10;
 
+ private:
   std::vector<std::byte> bytes_;
   size_t begin_ = 0;
 };

@@ -24,12 +24,14 @@ struct TargetOptions {
   // Pool memory that the requests of one session may hold, in equal shares of its device's
   // virtqueues. A queue with nothing in flight may always take one request, so a small share never
   // blocks for good.
-  uint64_t max_session_bytes = kDefaultPoolBytes;
+  // Half of a pool by default: one session that hangs leaves the other half to the others.
+  uint64_t max_session_bytes = kDefaultPoolBytes / 2;
   // --- Per request, each direction (page 0x101) ---
   uint32_t max_out_bytes = kMaxRequestBytes;
   uint32_t max_in_bytes = kMaxRequestBytes;
   // --- Times ---
   Nanoseconds handshake_timeout = kHandshakeTimeout;
+  Nanoseconds stall_timeout = kStallTimeout;
   Nanoseconds reset_timeout = kResetTimeout;
   // --- Offers ---
   // Bits of page 0 in the native dialect. Bits that the engine does not implement are never

@@ -27,6 +27,7 @@
 #include "core/engine/byte_stash.h"
 #include "core/engine/engine_host.h"
 #include "core/engine/queue_link.h"
+#include "core/engine/stall_watch.h"
 #include "core/engine/stream_engine.h"
 #include "core/engine/target_control.h"
 #include "core/engine/target_directory.h"
@@ -61,7 +62,8 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
         link_(std::move(link)),
         limits_{directory->options().max_out_bytes, directory->options().max_in_bytes},
         connect_id_(connect_id),
-        last_receive_(now) {}
+        last_receive_(now),
+        stall_(directory->options().stall_timeout) {}
   ~TargetStream() override { End(); }
 
   // One of the two, once. Each answers the Connect.
@@ -135,6 +137,7 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   bool WriteCompleted();
   bool FinishReset(MonotonicTime now);
   bool FinishEnding();
+  void WatchForStall(MonotonicTime now);
   void WriteIdleGrant();
   void CloseNow(std::string_view why);
   void CloseNow(WireError error) { CloseNow(WireErrorText(error)); }
@@ -168,6 +171,8 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
 
   // Time and endings.
   MonotonicTime last_receive_;
+  uint64_t received_bytes_ = 0;
+  StallWatch stall_;
   std::vector<std::shared_ptr<Gather>> resets_;
   MonotonicTime reset_deadline_ = kInfiniteFuture;
   std::optional<uint16_t> disconnect_id_;

@@ -36,6 +36,7 @@ int TargetStream<C>::PrepareRead(MutableBuffer scratch, std::span<MutableBuffer>
 template <Codec C>
 void TargetStream<C>::OnRead(size_t bytes, MonotonicTime now) {
   last_receive_ = now;
+  received_bytes_ += bytes;
   if (receiving_.size_bytes > 0) {
     const size_t direct = std::min(bytes, receiving_.size_bytes);
     receiving_ = MutableBuffer(receiving_.data + direct, receiving_.size_bytes - direct);

@@ -78,6 +78,7 @@ bool TargetStream<C>::Advance(MonotonicTime now) {
   }
   if (ending_ == Ending::kIdle) moved |= FinishEnding();
   if (queue_) WriteIdleGrant();
+  WatchForStall(now);
   return moved;
 }
 
@@ -163,7 +164,8 @@ void TargetStream<C>::Arrive() {
 template <Codec C>
 MonotonicTime TargetStream<C>::NextDeadline() const {
   if (closed_) return reset_deadline_;
-  return std::min(reset_deadline_, DeadlineAfter(last_receive_, control_->silence_limit()));
+  const MonotonicTime silence = DeadlineAfter(last_receive_, control_->silence_limit());
+  return std::min({reset_deadline_, silence, stall_.deadline()});
 }
 
 template <Codec C>
@@ -177,6 +179,16 @@ void TargetStream<C>::OnTimer(MonotonicTime now) {
   if (!closed_ && now >= DeadlineAfter(last_receive_, control_->silence_limit())) {
     CloseNow("the initiator was silent for too many keepalive intervals");
   }
+  if (closed_ || now < stall_.deadline()) return;
+  WatchForStall(now);
+  if (stall_.Expired(now)) CloseNow("the initiator stopped sending a payload or reading answers");
+}
+
+template <Codec C>
+void TargetStream<C>::WatchForStall(MonotonicTime now) {
+  const OutputQueue& out = writer_->out();
+  stall_.Update(receiving_.size_bytes > 0 || !out.empty(), received_bytes_ + out.consumed_bytes(),
+                now);
 }
 
 // --- Control ---

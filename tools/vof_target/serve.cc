@@ -38,7 +38,8 @@ TargetServerOptions ServerOptions(const TargetConfig& config) {
   options.limits.max_instances = config.sessions.value;
   options.limits.max_queues_per_instance = static_cast<uint16_t>(config.queues_per_session.value);
   options.limits.max_connections = config.connections.value;
-  options.limits.max_session_bytes = config.pool_bytes.value;
+  // One session that hangs leaves half of the pool to the others.
+  options.limits.max_session_bytes = config.pool_bytes.value / 2;
   options.limits.handshake_timeout = Milliseconds(config.handshake_timeout_ms.value);
   options.on_connection_end = [](std::string_view what) { spdlog::debug("ended: {}", what); };
   return options;
