@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,7 +28,8 @@ struct BenchFlags {
   std::string rw = "randread";
   uint64_t mix_percent = 70;
   uint64_t spin_us = 0;
-  uint64_t queues = 0;  // 0: as the URI says
+  uint64_t queues = 0;      // 0: as the URI says
+  uint64_t operations = 0;  // 0: no limit
   std::string cpus;
   BenchOptions options;
 };
@@ -39,6 +41,7 @@ absl::StatusOr<BenchOptions> Understand(const BenchFlags& flags) {
     return absl::InvalidArgumentError(absl::StrCat("--rw: ", access.status().message()));
   }
   options.access = *access;
+  if (flags.operations != 0) options.operations = flags.operations;
   options.spin = static_cast<Nanoseconds>(flags.spin_us) * 1000;
   if (!flags.cpus.empty()) {
     const auto cpus = ParseCpuList(flags.cpus);
@@ -182,10 +185,8 @@ void AddLoadFlags(CLI::App* verb, BenchFlags* flags) {
               "use only the first SIZE bytes (default: all); with loop:, the size of the disk "
               "(default: 256M)");
   AddDurationFlag(verb, "--time", &options->time, "how long to measure (default: 10s)");
-  verb->add_option_function<uint64_t>(
-          "--ops", [options](const uint64_t& count) { options->operations = count; },
-          "stop after so many operations, if that comes first")
-      ->type_name("N");
+  AddCountFlag(verb, "--ops", {1, UINT64_MAX}, &flags->operations,
+               "stop after so many operations, if that comes first");
   AddDurationFlag(verb, "--warmup", &options->warmup, "run so long before measuring (default: 0)");
   AddCountFlag(verb, "--seed", {}, &options->seed, "of the random places and data (default: 1)");
   verb->add_flag("--verify", options->verify,
