@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/runtime/uri_options.h"
 #include "core/runtime/uri_text.h"
+#include "core/wire/utf8.h"
 
 namespace vof {
 namespace {
@@ -113,6 +114,7 @@ absl::Status ParseName(std::string_view text, std::string_view path, Uri* uri) {
                "'%' in the name is not followed by two hexadecimal digits; write %25 for '%'");
   }
   if (name->find('\0') != std::string::npos) return Bad(text, "a name has no NUL byte");
+  if (!IsUtf8(*name)) return Bad(text, "a name is UTF-8, and this one is not");
   if (name->size() > kMaxNameBytes) {
     return Bad(text,
                absl::StrCat("the name has ", name->size(), " bytes; the limit is ", kMaxNameBytes));

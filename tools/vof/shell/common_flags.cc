@@ -37,6 +37,7 @@ void AddCommonFlags(CLI::App* verb, CommonFlags* flags) {
           "--timeout",
           [flags](const std::string& text) {
             flags->timeout = OrThrow(ParseDuration(text), "--timeout");
+            if (*flags->timeout == 0) throw CLI::ValidationError("--timeout", "0 leaves no time");
           },
           "how long to wait for a connection and for an answer, as 500ms or 10s (URI keys "
           "connect_timeout and io_timeout)")
