@@ -189,6 +189,7 @@ TYPED_TEST(EnginePairTest, ConnectionsMayBeCutAnywhere) {
     SCOPED_TRACE(step);
     this->TearDown();
     this->wires_.clear();
+    this->control_wire_.reset();  // before the target that it is connected to
     this->engines_.clear();
     this->queues_.clear();
     this->connected_ = 0;
