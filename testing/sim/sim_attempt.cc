@@ -174,8 +174,9 @@ void SimAttempt::JudgeEnd(const std::string& what, const absl::Status& why) {
 void SimAttempt::OnQueueEnded(Queue* queue, const absl::Status& why) {
   queue->ended = true;
   // The queue goes on to exist: what is submitted to it from now on is cancelled.
-  queue->queue->set_wake([parts = parts_, q = queue->queue] {
-    parts.reactor->Post([parts, q] {
+  // Its hook must not own it: it would never go.
+  queue->queue->set_wake([parts = parts_, weak = std::weak_ptr(queue->queue)] {
+    parts.reactor->Post([parts, q = weak.lock()] {
       q->Admit(parts.context->now);
       q->DeliverDone();
     });
