@@ -22,23 +22,22 @@ absl::Status EpollSet::Open() {
 }
 
 absl::Status EpollSet::Set(int fd, uint32_t events, void* target) {
-  if (static_cast<size_t>(fd) >= slots_.size()) slots_.resize(static_cast<size_t>(fd) + 1);
-  Slot& slot = slots_[static_cast<size_t>(fd)];
-  if (slot.target == target && slot.events == events) return absl::OkStatus();
+  const auto index = static_cast<size_t>(fd);
+  const bool known = fd >= 0 && index < slots_.size() && slots_[index].target == target;
+  if (known && slots_[index].events == events) return absl::OkStatus();
   epoll_event event{};
   event.events = events;
   event.data.ptr = target;
-  int operation = slot.target == target ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  int result = epoll_ctl(fd_, operation, fd, &event);
+  int result = epoll_ctl(fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
   if (result < 0 && (errno == EEXIST || errno == ENOENT)) {
-    operation = errno == EEXIST ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    result = epoll_ctl(fd_, operation, fd, &event);
+    result = epoll_ctl(fd_, errno == EEXIST ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
   }
   if (result < 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot wait for descriptor ", fd,
                                                    " (see /proc/sys/fs/epoll/max_user_watches)"));
   }
-  slot = Slot{target, events};
+  if (index >= slots_.size()) slots_.resize(index + 1);
+  slots_[index] = Slot{target, events};
   return absl::OkStatus();
 }
 

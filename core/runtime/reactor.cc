@@ -23,9 +23,13 @@ namespace {
 
 // While connections are polled directly, epoll (sleeping connections, listeners) is asked after
 // this many turns or this much time, whichever is first: a turn over idle sockets takes well under
-// a microsecond.
-constexpr int kTurnsBetweenChecks = 16;
-constexpr Nanoseconds kTimeBetweenChecks = 50'000;
+// a microsecond. A busy poller asks more rarely, since what is urgent to it is not left to epoll.
+struct CheckInterval {
+  int turns;
+  Nanoseconds time;
+};
+constexpr CheckInterval kSpinningChecks{16, 50'000};
+constexpr CheckInterval kBusyPollChecks{64, 100'000};
 // Requests to a device must end, or their memory would be pulled from under it.
 constexpr Nanoseconds kLongestDrain = 30 * kNanosecondsPerSecond;
 
@@ -162,9 +166,8 @@ void Reactor::TakeEvents(Nanoseconds max_wait) {
 }
 
 bool Reactor::EventCheckDue() {
-  if (++turns_since_check_ < kTurnsBetweenChecks && now_ - last_check_ < kTimeBetweenChecks) {
-    return false;
-  }
+  const CheckInterval& interval = options_.busy_poll ? kBusyPollChecks : kSpinningChecks;
+  if (++turns_since_check_ < interval.turns && now_ - last_check_ < interval.time) return false;
   turns_since_check_ = 0;
   last_check_ = now_;
   return true;

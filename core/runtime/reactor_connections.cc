@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxSpinning = 16;
 // A quiet connection of a busy polling reactor is left to epoll after this. Each poll of an idle
 // socket is a system call that the busy ones pay for.
-constexpr Nanoseconds kBusyPollPatience = 2 * kNanosecondsPerMillisecond;
+constexpr Nanoseconds kBusyPollPatience = 10 * kNanosecondsPerMillisecond;
 
 }  // namespace
 

@@ -80,7 +80,9 @@ class StreamConnection final : public Connection {
   }
 
   void OnTimer(MonotonicTime now) override {
+    polling_ = true;  // a Close from inside waits for the Poll that follows a timer
     if (now >= engine_->NextDeadline()) engine_->OnTimer(now);
+    polling_ = false;
     if (now < end_deadline_) return;
     if (phase_ == Phase::kOpen) {
       EndTransport(read_closed_ ? CloseReason::kPeerClosed : CloseReason::kLocal, ETIMEDOUT, now);

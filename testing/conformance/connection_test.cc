@@ -140,15 +140,15 @@ TYPED_TEST(ConnectionTest, WorksAcrossThreadsInEveryMode) {
     this->talk_log_.destroyed = false;
     auto server = MakeReactor(options);
     auto client = MakeReactor(options);
-    this->AddEcho({.capacity_bytes = 100'000}, server.get());
-    this->AddTalk({.total_bytes = 500'000, .window_bytes = 200'000}, client.get());
+    this->AddEcho({.capacity_bytes = 10'000}, server.get());
+    this->AddTalk({.total_bytes = 60'000, .window_bytes = 20'000}, client.get());
     this->talk_log_.on_done = [&] { client->Stop(); };
     std::thread server_thread([&] { server->Run(); });
     std::thread client_thread([&] { client->Run(); });
     client_thread.join();
     server->Stop();
     server_thread.join();
-    EXPECT_EQ(this->talk_log_.echoed_bytes, 500'000u);
+    EXPECT_EQ(this->talk_log_.echoed_bytes, 60'000u);
     EXPECT_FALSE(this->talk_log_.mismatch);
     this->talk_log_.on_done = nullptr;
     client.reset();
