@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes in any pieces to the engines of an initiator, in the native dialect.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/wire/v5.h"
+#include "testing/fuzz/engine_initiator_world.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  vof::FuzzInitiator<vof::V5>(std::as_bytes(std::span(data, size)));
+  return 0;
+}
