@@ -15,6 +15,8 @@ uint32_t PhysicalBlockBytes(const BlkOptions& options, const StoreTraits& traits
   return std::max(options.block_size_bytes, traits.physical_block_bytes);
 }
 
+bool MayBeShared(const BlkOptions& options) { return options.read_only || options.shareable; }
+
 ConfigError CheckConfigRange(uint16_t offset, uint8_t bytes) {
   if (offset >= sizeof(BlkConfigSpace)) return ConfigError::kOffset;
   if (bytes > sizeof(BlkConfigSpace) - offset || bytes > sizeof(uint64_t)) {
@@ -27,8 +29,9 @@ ConfigError CheckConfigRange(uint16_t offset, uint8_t bytes) {
 
 uint64_t BlkFeatures(const BlkOptions& options, const StoreTraits& traits) {
   uint64_t features = kBlkFeatureSizeMax | kBlkFeatureSegMax | kBlkFeatureBlockSize |
-                      kBlkFeatureFlush | kBlkFeatureTopology | kBlkFeatureConfigWce |
-                      kBlkFeatureMultiQueue;
+                      kBlkFeatureFlush | kBlkFeatureTopology | kBlkFeatureMultiQueue;
+  // One driver must not end the durability that another one counts on.
+  if (!MayBeShared(options)) features |= kBlkFeatureConfigWce;
   if (options.read_only) return features | kBlkFeatureReadOnly;
   if (options.discard && traits.can_discard) features |= kBlkFeatureDiscard;
   if (options.write_zeroes) features |= kBlkFeatureWriteZeroes;

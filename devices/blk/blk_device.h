@@ -8,7 +8,9 @@
 //   (*device)->Resize(2ull << 30);              // from any thread, while it is in use
 //
 // Offers SIZE_MAX, SEG_MAX, RO, BLK_SIZE, FLUSH, TOPOLOGY, CONFIG_WCE, MQ, DISCARD and
-// WRITE_ZEROES. The writeback field is one for the device, not one per instance.
+// WRITE_ZEROES. The writeback field is one for the device, not one per instance: a device that can
+// have several instances at a time (shareable, or read-only) does not offer CONFIG_WCE, so that no
+// driver can end the durability that another one counts on.
 #ifndef VOF_DEVICES_BLK_BLK_DEVICE_H_
 #define VOF_DEVICES_BLK_BLK_DEVICE_H_
 
@@ -34,7 +36,8 @@ class BlkDevice final : public Device {
             std::shared_ptr<const ZeroArea> zeros);
 
   // Any thread. Grows or shrinks the store, then tells drivers: one configuration change per change
-  // of size, none when the size stays. Requests under way behind a new end may fail. On an error
+  // of size, none when the size stays. Requests under way behind a new end may fail; a store may
+  // wait for them, so call it from a thread that serves no queue of this device. On an error
   // nothing has changed.
   absl::Status Resize(uint64_t new_capacity_bytes);
   uint64_t capacity_bytes() const { return config_->capacity_sectors() * kSectorBytes; }

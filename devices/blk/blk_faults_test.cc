@@ -126,6 +126,20 @@ TEST(BlkFaultsTest, WritesAreDurableWhileTheCacheIsOff) {
   EXPECT_EQ(switched.store->num_syncs(), syncs);
 }
 
+TEST(BlkFaultsTest, OnSharedDevicesNoDriverEndsTheDurabilityOfAnother) {
+  Disk disk = MakeDisk(0, {}, {.write_cache = false, .shareable = true});
+  ASSERT_EQ(disk.device->features() & kBlkFeatureConfigWce, 0u);
+  const auto other = *disk.device->OpenQueue(1);
+  other->Activate(disk.device->features());
+  EXPECT_EQ(disk.device->WriteConfig(32, 1, 1), ConfigError::kReadOnly);
+  ExpectEverythingIsDurable(disk);
+  // Nor does what another one negotiates: each has rules of its own.
+  Disk cached = MakeDisk(kBlkFeatureFlush, {}, {.shareable = true});
+  const auto relaxed = *cached.device->OpenQueue(1);
+  relaxed->Activate(cached.device->features());
+  ExpectEverythingIsDurable(cached);
+}
+
 TEST(BlkFaultsTest, AQueueThatWasNeverActivatedIsCareful) {
   Disk disk = MakeDisk();
   disk.queue = *disk.device->OpenQueue(1);

@@ -12,12 +12,13 @@
 
 namespace vof {
 
-// A driver that fills seg_max segments of size_max bytes stays within the largest request of the
-// stack. 126 data segments, a header and a status fill a virtqueue of 128 descriptors. More and
-// larger segments are served all the same, up to kMaxDataBytes and kMaxSegments.
-inline constexpr uint32_t kBlkSegMax = 126;
-inline constexpr uint32_t kBlkSizeMax = kMaxDataBytes / 128;
-static_assert(uint64_t{kBlkSegMax} * kBlkSizeMax <= kMaxDataBytes);
+// A driver that fills seg_max segments of size_max bytes makes exactly the largest request of the
+// stack: 128 * 32 KiB. With header and status that is 130 descriptors, of which fabrics take
+// kMaxSegments whatever the size of the virtqueue (`ref` says so in get_feature, select 0), keyed
+// `v5` 255. More and larger segments are served all the same, up to kMaxDataBytes and kMaxSegments.
+inline constexpr uint32_t kBlkSegMax = 128;
+inline constexpr uint32_t kBlkSizeMax = kMaxDataBytes / kBlkSegMax;
+static_assert(uint64_t{kBlkSegMax} * kBlkSizeMax == kMaxDataBytes);
 static_assert(kBlkSegMax + 2 <= kMaxSegments);
 static_assert(kBlkSizeMax >= 4096, "drivers need at least a page");
 

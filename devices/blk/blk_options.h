@@ -29,7 +29,8 @@ struct BlkOptions {
   uint16_t num_queues = 4;         // 1..kMaxQueuesPerInstance; drivers may use fewer
   uint16_t max_queue_size = 1024;  // 1..kMaxQueueSize
   // Where the writeback field starts: true, writes may sit in a cache until a flush; false, they
-  // are durable before they complete. Drivers that negotiate CONFIG_WCE may change it.
+  // are durable before they complete. Drivers that negotiate CONFIG_WCE may change it; a device
+  // that several may use at a time does not offer that, since the field is one for all of them.
   bool write_cache = true;
   bool discard = true;       // offer DISCARD (if the store can)
   bool write_zeroes = true;  // offer WRITE_ZEROES

@@ -46,7 +46,9 @@ TEST(BlkConfigTest, FeaturesFollowOptionsAndStore) {
                           kBlkFeatureFlush | kBlkFeatureTopology | kBlkFeatureConfigWce |
                           kBlkFeatureMultiQueue;
   EXPECT_EQ(BlkFeatures({}, {}), always | kBlkFeatureDiscard | kBlkFeatureWriteZeroes);
-  EXPECT_EQ(BlkFeatures({.read_only = true}, {}), always | kBlkFeatureReadOnly);
+  EXPECT_EQ(BlkFeatures({.read_only = true}, {}),
+            (always & ~kBlkFeatureConfigWce) | kBlkFeatureReadOnly);
+  EXPECT_EQ(BlkFeatures({.shareable = true}, {}) & kBlkFeatureConfigWce, 0u);
   EXPECT_EQ(BlkFeatures({}, {.can_discard = false}), always | kBlkFeatureWriteZeroes);
   EXPECT_EQ(BlkFeatures({.discard = false, .write_zeroes = false}, {}), always);
 }

@@ -103,8 +103,9 @@ class BlockStore {
   // when it is created, a persistent one whenever it is opened.
   virtual uint64_t epoch() const = 0;
   // Makes the store hold `size_bytes`. Memory that was lent stays mapped; data below stays as it
-  // is; data beyond is lost, and zeroes when the store grows again. An error leaves the size as it
-  // was.
+  // is; data beyond is lost, and zeroes when the store grows again (unless the store only follows
+  // somebody else's changes), whatever was under way meanwhile. It may block for changes under way.
+  // An error leaves the size as it was.
   virtual absl::Status Resize(uint64_t size_bytes) = 0;
   // Called on the reactor that will own the queue.
   virtual absl::StatusOr<std::unique_ptr<StoreQueue>> OpenQueue() = 0;

@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +29,23 @@ int OpenFlags(const FileStoreOptions& options) {
   return flags;
 }
 
+// Closed unless it is released.
+class OwnedFd {
+ public:
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  ~OwnedFd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OwnedFd(const OwnedFd&) = delete;
+  OwnedFd& operator=(const OwnedFd&) = delete;
+
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
 // Refuses a device that is mounted or otherwise in use by the kernel.
 int ExclusiveFlagFor(const FileStoreOptions& options) {
   struct stat s;
@@ -34,48 +53,66 @@ int ExclusiveFlagFor(const FileStoreOptions& options) {
   return is_device && !options.read_only ? O_EXCL : 0;
 }
 
-// The kernel lets go of the files of a killed process a little after it is gone, when it had an
-// io_uring: a target that is started again must not trip over its own past.
-template <typename Function>
-void RetryWhile(int error, Function&& attempt) {
-  constexpr int kAttempts = 100;
-  constexpr useconds_t kPauseUs = 10'000;
-  for (int i = 0; !attempt() && errno == error && i < kAttempts; ++i) usleep(kPauseUs);
-}
-
-absl::StatusOr<int> OpenFile(const FileStoreOptions& options) {
-  const int flags = OpenFlags(options) | ExclusiveFlagFor(options);
-  int fd = -1;
-  RetryWhile(EBUSY, [&] { return (fd = open(options.path.c_str(), flags)) >= 0; });
-  if (fd < 0 && errno == ENOENT && options.create_size_bytes != 0 && !options.read_only) {
-    fd = open(options.path.c_str(), flags | O_CREAT | O_EXCL, 0600);
-    if (fd >= 0 && ftruncate(fd, static_cast<off_t>(options.create_size_bytes)) != 0) {
-      const int error = errno;
-      close(fd);
-      unlink(options.path.c_str());
-      return PathError(error, options.path, "cannot give the new file its size");
-    }
-  }
-  if (fd >= 0) return fd;
-  if (errno == EINVAL && options.direct) {
-    return PathError(errno, options.path,
+absl::Status OpenError(const FileStoreOptions& options, int error) {
+  if (error == EINVAL && options.direct) {
+    return PathError(error, options.path,
                      "the file system does not offer direct I/O (O_DIRECT); leave direct I/O off");
   }
-  if (errno == EBUSY) {
-    return PathError(errno, options.path,
+  if (error == EBUSY) {
+    return PathError(error, options.path,
                      "the device is mounted or in use; it can be served read-only");
   }
-  return PathError(errno, options.path,
+  return PathError(error, options.path,
                    options.read_only ? "cannot open" : "cannot open for writing");
 }
 
+absl::StatusOr<int> CreateFile(const FileStoreOptions& options, int flags) {
+  const int fd = open(options.path.c_str(), flags | O_CREAT | O_EXCL, 0600);
+  if (fd < 0) return OpenError(options, errno);
+  if (ftruncate(fd, static_cast<off_t>(options.create_size_bytes)) == 0) {
+    if (options.on_created) options.on_created(options.path);
+    return fd;
+  }
+  const int error = errno;
+  close(fd);
+  unlink(options.path.c_str());
+  return PathError(error, options.path, "cannot give the new file its size");
+}
+
+// The descriptor that the lock is on.
+absl::StatusOr<int> OpenForLock(const FileStoreOptions& options) {
+  const int flags = OpenFlags(options) & ~O_DIRECT;
+  const int fd = open(options.path.c_str(), flags | ExclusiveFlagFor(options));
+  if (fd >= 0) return fd;
+  const bool create = errno == ENOENT && options.create_size_bytes != 0 && !options.read_only;
+  return create ? CreateFile(options, flags) : OpenError(options, errno);
+}
+
+// The descriptor that the data goes through: of the very file that is locked.
+absl::StatusOr<int> OpenForData(const FileStoreOptions& options, int lock_fd) {
+  OwnedFd fd(open(options.path.c_str(), OpenFlags(options)));
+  if (fd.get() < 0) return OpenError(options, errno);
+  struct stat locked, opened;
+  if (fstat(lock_fd, &locked) != 0 || fstat(fd.get(), &opened) != 0) {
+    return PathError(errno, options.path, "cannot stat");
+  }
+  if (locked.st_dev != opened.st_dev || locked.st_ino != opened.st_ino) {
+    return absl::AbortedError(
+        absl::StrCat(options.path, ": was replaced while it was being opened; try again"));
+  }
+  return fd.Release();
+}
+
+absl::Status CheckKind(const FileStoreOptions& options, int fd) {
+  struct stat s;
+  if (fstat(fd, &s) != 0) return PathError(errno, options.path, "cannot stat");
+  if (S_ISBLK(s.st_mode) || S_ISREG(s.st_mode)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.path, ": neither a regular file nor a block device"));
+}
+
 absl::Status Lock(const FileStoreOptions& options, int fd) {
-  bool locked = false;
-  RetryWhile(EWOULDBLOCK, [&] {
-    locked = flock(fd, (options.read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0;
-    return locked;
-  });
-  if (locked) return absl::OkStatus();
+  if (flock(fd, (options.read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return PathError(errno, options.path, "cannot lock");
   return absl::FailedPreconditionError(
       absl::StrCat(options.path, ": already in use by another target or disk (",
@@ -90,11 +127,15 @@ absl::StatusOr<std::shared_ptr<FileHandle>> FileHandle::Open(const FileStoreOpti
     return absl::InvalidArgumentError(absl::StrCat(
         options.path, ": a size of ", options.create_size_bytes, " bytes is too large"));
   }
-  absl::StatusOr<int> fd = OpenFile(options);
+  absl::StatusOr<int> opened = OpenForLock(options);
+  if (!opened.ok()) return opened.status();
+  OwnedFd lock_fd(*opened);
+  if (absl::Status s = CheckKind(options, lock_fd.get()); !s.ok()) return s;
+  if (absl::Status s = Lock(options, lock_fd.get()); !s.ok()) return s;
+  absl::StatusOr<int> fd = OpenForData(options, lock_fd.get());
   if (!fd.ok()) return fd.status();
-  std::shared_ptr<FileHandle> handle(new FileHandle(options, *fd));
+  std::shared_ptr<FileHandle> handle(new FileHandle(options, lock_fd.Release(), *fd));
   if (absl::Status s = handle->Inspect(); !s.ok()) return s;
-  if (absl::Status s = Lock(options, *fd); !s.ok()) return s;
   // io_uring fails, instead of waiting, where a descriptor is non-blocking.
   if (fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK) != 0) {
     return handle->Error(errno, "cannot make the descriptor blocking");
@@ -103,8 +144,9 @@ absl::StatusOr<std::shared_ptr<FileHandle>> FileHandle::Open(const FileStoreOpti
 }
 
 FileHandle::~FileHandle() {
-  flock(fd_, LOCK_UN);  // now, whoever else still refers to the open file
   close(fd_);
+  flock(lock_fd_, LOCK_UN);  // now, should a child process have a copy
+  close(lock_fd_);
 }
 
 absl::Status FileHandle::Error(int error, const char* what) const {
@@ -115,10 +157,6 @@ absl::Status FileHandle::Inspect() {
   struct stat s;
   if (fstat(fd_, &s) != 0) return Error(errno, "cannot stat");
   is_block_device_ = S_ISBLK(s.st_mode);
-  if (!is_block_device_ && !S_ISREG(s.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options_.path, ": neither a regular file nor a block device"));
-  }
   absl::StatusOr<uint64_t> size = ActualSize();
   if (!size.ok()) return size.status();
   if (*size == 0) return absl::InvalidArgumentError(absl::StrCat(options_.path, ": is empty"));
@@ -144,6 +182,9 @@ absl::Status FileHandle::InspectBlockDevice() {
 }
 
 absl::Status FileHandle::InspectRegularFile() {
+  struct statfs file_system;
+  in_memory_ = !options_.direct && fstatfs(fd_, &file_system) == 0 &&
+               (file_system.f_type == TMPFS_MAGIC || file_system.f_type == RAMFS_MAGIC);
   physical_block_bytes_ = 4096;  // what file systems allocate and discard in
   // Punching behind the end changes nothing and shows whether the file system can.
   can_discard_ = !options_.read_only && fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -163,26 +204,32 @@ absl::StatusOr<uint64_t> FileHandle::ActualSize() const {
 }
 
 absl::Status FileHandle::Resize(uint64_t size_bytes) {
-  const bool truncate = !is_block_device_ && !options_.read_only && options_.truncate_on_resize;
-  if (truncate) {
-    const uint64_t old_bytes = this->size_bytes();
-    if (size_bytes < old_bytes) size_bytes_.store(size_bytes, std::memory_order_relaxed);
-    if (ftruncate(fd_, static_cast<off_t>(size_bytes)) != 0) {
-      const int error = errno;
-      size_bytes_.store(old_bytes, std::memory_order_relaxed);
-      return Error(error, "cannot change the file's size");
-    }
-  } else {
-    absl::StatusOr<uint64_t> actual = ActualSize();
-    if (!actual.ok()) return actual.status();
-    if (size_bytes > *actual) {
-      return absl::OutOfRangeError(absl::StrCat(options_.path, ": has ", *actual,
-                                                " bytes, fewer than the ", size_bytes,
-                                                " asked for; make it larger first"));
+  const uint64_t old_bytes = this->size_bytes();
+  absl::Status status;
+  if (size_bytes < old_bytes) {
+    size_bytes_.store(size_bytes);  // refuses what comes now, before what came earlier is awaited
+    status = reach_.WaitWithin(size_bytes);
+    if (!status.ok()) {
+      status = absl::Status(status.code(), absl::StrCat(options_.path, ": cannot shrink to ",
+                                                        size_bytes, " bytes: ", status.message()));
     }
   }
-  size_bytes_.store(size_bytes, std::memory_order_relaxed);
-  return absl::OkStatus();
+  if (status.ok()) status = ChangeSize(size_bytes);
+  size_bytes_.store(status.ok() ? size_bytes : old_bytes);
+  return status;
+}
+
+absl::Status FileHandle::ChangeSize(uint64_t size_bytes) {
+  if (!is_block_device_ && !options_.read_only && options_.truncate_on_resize) {
+    if (ftruncate(fd_, static_cast<off_t>(size_bytes)) == 0) return absl::OkStatus();
+    return Error(errno, "cannot change the file's size");
+  }
+  absl::StatusOr<uint64_t> actual = ActualSize();
+  if (!actual.ok()) return actual.status();
+  if (size_bytes <= *actual) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(options_.path, ": has ", *actual,
+                                            " bytes, fewer than the ", size_bytes,
+                                            " asked for; make it larger first"));
 }
 
 }  // namespace vof

@@ -9,12 +9,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "devices/blk/direct_alignment.h"
+#include "devices/blk/file_reach.h"
+#include "devices/blk/store_error.h"
 
 namespace vof {
 
@@ -32,12 +35,18 @@ struct FileStoreOptions {
   // Resize changes the length of a regular file. False: it only follows a change that somebody else
   // made.
   bool truncate_on_resize = true;
+  StoreErrorObserver on_error = nullptr;  // told of each operation that fails; may be empty
+  // Told, on the opening thread, when the file has been created, even if opening fails later. May
+  // be empty.
+  std::function<void(const std::string& path)> on_created = nullptr;
 };
 
 class FileHandle {
  public:
-  // Takes a lock on the file (flock; shared if read-only, else exclusive) which the kernel drops
-  // with the last descriptor: two targets never write to one file.
+  // Takes a lock on the file (flock; shared if read-only, else exclusive): two targets never write
+  // to one file. Refused at once when another one has it. The lock is on a descriptor of its own,
+  // which no io_uring ever sees: the kernel lets go of the files of a ring late, but of this one
+  // when it is closed or when the process ends, however that ends.
   static absl::StatusOr<std::shared_ptr<FileHandle>> Open(const FileStoreOptions& options);
   ~FileHandle();
   FileHandle(const FileHandle&) = delete;
@@ -46,14 +55,21 @@ class FileHandle {
   int fd() const { return fd_; }
   bool direct() const { return options_.direct; }
   bool read_only() const { return options_.read_only; }
+  const StoreErrorObserver& on_error() const { return options_.on_error; }
   const DirectAlignment& alignment() const { return alignment_; }  // of direct I/O
   bool can_discard() const { return can_discard_; }
   uint32_t physical_block_bytes() const { return physical_block_bytes_; }
   uint32_t optimal_io_bytes() const { return optimal_io_bytes_; }
 
-  // The size that is served. Any thread.
-  uint64_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }
+  // On a file system that lives in memory (tmpfs), buffered: no call waits for a device.
+  bool in_memory() const { return in_memory_; }
+
+  // The size that is served. Any thread. Sequentially consistent, for FileReach.
+  uint64_t size_bytes() const { return size_bytes_.load(); }
+  // A shrink waits for changes under way behind the new end, for at most FileReach::kLongestWait.
   absl::Status Resize(uint64_t size_bytes);
+  // Queues say here how far their changes reach.
+  FileReach* reach() { return &reach_; }
 
   // After a failed sync the kernel forgets which data it did not write, and the next sync succeeds.
   // This remembers, so that no later flush says that all is well. Cured by opening the file again.
@@ -61,23 +77,28 @@ class FileHandle {
   void SetLostWrites() { lost_writes_.store(true, std::memory_order_relaxed); }
 
  private:
-  FileHandle(const FileStoreOptions& options, int fd) : options_(options), fd_(fd) {}
+  FileHandle(const FileStoreOptions& options, int lock_fd, int fd)
+      : options_(options), lock_fd_(lock_fd), fd_(fd) {}
   absl::Status Inspect();
   absl::Status InspectBlockDevice();
   absl::Status InspectRegularFile();
+  absl::Status ChangeSize(uint64_t size_bytes);
   // The size that the file or device has now.
   absl::StatusOr<uint64_t> ActualSize() const;
   absl::Status Error(int error, const char* what) const;
 
   const FileStoreOptions options_;
+  const int lock_fd_;
   const int fd_;
   bool is_block_device_ = false;
   DirectAlignment alignment_;
   bool can_discard_ = false;
+  bool in_memory_ = false;
   uint32_t physical_block_bytes_ = 0;
   uint32_t optimal_io_bytes_ = 0;
   std::atomic<uint64_t> size_bytes_ = 0;
   std::atomic<bool> lost_writes_ = false;
+  FileReach reach_;
 };
 
 }  // namespace vof

@@ -34,7 +34,8 @@ bool FileOperation::Start(StoreOperation* operation, FileRules* rules) {
   operation_ = operation;
   rules_ = rules;
   needs_bounce_ = sync_failed_ = false;
-  retries_ = 0;
+  retries_ = error_ = 0;
+  offset_bytes_ = remaining_bytes_ = 0;
   range_index_ = 0;
   switch (operation->verb) {
     case StoreVerb::kRead:
@@ -65,7 +66,17 @@ MutableBuffer FileOperation::TakeBounce() {
 
 bool FileOperation::Finish(StoreStatus status) {
   operation_->status = status;
+  if (status == StoreStatus::kIoError || status == StoreStatus::kNoSpace) [[unlikely]]
+    Report();
   return true;
+}
+
+void FileOperation::Report() const {
+  if (rules_->on_error == nullptr || !*rules_->on_error) return;
+  (*rules_->on_error)({.verb = operation_->verb,
+                       .offset_bytes = offset_bytes_,
+                       .length_bytes = remaining_bytes_,
+                       .error = error_});
 }
 
 // Not for ever: a call that keeps being refused is an error.
@@ -178,6 +189,7 @@ bool FileOperation::OnResult(int32_t result) {
 }
 
 bool FileOperation::OnError(int error) {
+  error_ = error;
   if (error == EINTR || error == EAGAIN) return Retry();
   if (stage_ == Stage::kAllocate &&
       (error == EOPNOTSUPP || error == ENOSYS || error == ENODEV || error == EINVAL)) {
@@ -210,6 +222,7 @@ bool FileOperation::OnTransfer(uint32_t bytes) {
   }
   if (progress == 0) {
     // The file ends before the disk does: somebody has cut it.
+    error_ = 0;
     return operation_->verb == StoreVerb::kRead ? Finish(StoreStatus::kIoError) : Retry();
   }
   retries_ = 0;

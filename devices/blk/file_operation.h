@@ -18,12 +18,14 @@
 #include <sys/uio.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <span>
 
 #include "core/base/buffer.h"
 #include "devices/blk/block_store.h"
 #include "devices/blk/direct_alignment.h"
+#include "devices/blk/store_error.h"
 #include "devices/blk/zero_area.h"
 
 namespace vof {
@@ -44,6 +46,7 @@ struct FileRules {
   bool direct = false;
   DirectAlignment alignment;  // direct only
   const ZeroArea* zeros = nullptr;
+  const StoreErrorObserver* on_error = nullptr;  // null or empty: nobody
   // Learned on the way: calls that the file system turned out not to have.
   bool can_punch = true;
   bool can_zero_range = true;
@@ -67,7 +70,10 @@ class FileOperation {
   // and the status of the operation is set.
   bool OnResult(int32_t result);
   // Finishes without another call.
-  void Abort(StoreStatus status) { operation_->status = status; }
+  void Abort(StoreStatus status) {
+    error_ = EIO;
+    Finish(status);
+  }
 
   StoreOperation* operation() const { return operation_; }
   // The last result was the failure of a sync: data that was acknowledged may be lost.
@@ -91,6 +97,7 @@ class FileOperation {
   bool StartRange();
   bool AfterChange();
   bool Finish(StoreStatus status);
+  void Report() const;
   bool Retry();
   template <typename Buffer>
   bool IsAligned(BufferCursor<Buffer> data) const;
@@ -103,6 +110,7 @@ class FileOperation {
   bool needs_bounce_ = false;
   bool sync_failed_ = false;
   int retries_ = 0;
+  int error_ = 0;              // of the last call that failed
   uint64_t offset_bytes_ = 0;  // of what is still to be done
   uint64_t remaining_bytes_ = 0;
   uint64_t step_bytes_ = 0;  // asked for by the last step

@@ -2,6 +2,7 @@
 #include "devices/blk/io_ring.h"
 
 #include <linux/fs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -16,9 +17,22 @@ namespace {
 constexpr unsigned kQuietFlags =
     IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER;
 
-int OpenRing(unsigned entries, io_uring* ring) {
+int TryOpenRing(unsigned entries, io_uring* ring) {
   const int result = io_uring_queue_init(entries, ring, kQuietFlags);
   return result == -EINVAL ? io_uring_queue_init(entries, ring, 0) : result;
+}
+
+// The kernel takes closed rings apart a little later, and only then gives their memory back to
+// RLIMIT_MEMLOCK: whoever opens and closes many in a row may have to wait for that.
+int OpenRing(unsigned entries, io_uring* ring) {
+  constexpr int kAttempts = 100;
+  constexpr useconds_t kPauseUs = 10'000;
+  int result = TryOpenRing(entries, ring);
+  for (int i = 0; i < kAttempts && result == -ENOMEM; ++i) {
+    usleep(kPauseUs);
+    result = TryOpenRing(entries, ring);
+  }
+  return result;
 }
 
 std::string UnavailableHint(int error) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "devices/blk/file_queue.h"
+#include "devices/blk/inline_file_queue.h"
 #include "devices/blk/io_ring.h"
 #include "devices/blk/random_epoch.h"
 #include "devices/blk/zero_area.h"
@@ -17,7 +18,8 @@ class FileStore final : public BlockStore {
       : file_(std::move(file)), zeros_(std::move(zeros)), epoch_(RandomEpoch()) {}
 
   StoreTraits traits() const override {
-    return {.read_only = file_->read_only(),
+    return {.synchronous = file_->in_memory(),
+            .read_only = file_->read_only(),
             .can_discard = file_->can_discard(),
             .alignment_bytes = file_->direct() ? file_->alignment().offset_bytes : 512,
             .physical_block_bytes = file_->physical_block_bytes(),
@@ -27,6 +29,7 @@ class FileStore final : public BlockStore {
   uint64_t epoch() const override { return epoch_; }
   absl::Status Resize(uint64_t size_bytes) override { return file_->Resize(size_bytes); }
   absl::StatusOr<std::unique_ptr<StoreQueue>> OpenQueue() override {
+    if (file_->in_memory()) return std::make_unique<InlineFileQueue>(file_, zeros_);
     return std::make_unique<FileQueue>(file_, zeros_);
   }
 

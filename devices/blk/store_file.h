@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A disk in a regular file or on a block device, through io_uring.
+// A disk in a regular file or on a block device, through io_uring; on a file system in memory
+// (tmpfs) by plain calls.
 //
 //   absl::StatusOr<std::shared_ptr<BlockStore>> store =
 //       MakeFileStore({.path = "/var/disk.img", .direct = true, .create_size_bytes = 1ull << 30});
@@ -9,6 +10,10 @@
 // nothing. The epoch is drawn anew whenever the file is opened: what was acknowledged but not
 // flushed before the last process ended may be lost. After a failed flush all later ones fail,
 // until the file is opened again.
+//
+// A shrink waits for changes under way behind the new end (FileReach): call it from a thread that
+// serves no queue of this disk, or be ready to try again. What a grown regular file gains reads as
+// zeros; a block device, or a file whose length somebody else changes, shows what is there.
 #ifndef VOF_DEVICES_BLK_STORE_FILE_H_
 #define VOF_DEVICES_BLK_STORE_FILE_H_
 
