@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
@@ -22,17 +23,40 @@
 
 namespace vof {
 
-// The keys of a URI's query; each absent one leaves its default.
+// The keys of a URI's query; each absent one leaves its default. Times are written "500ms", "10s",
+// "2m"; a bare number is seconds.
 struct UriOptions {
   std::string initiator_name;      // ivqn=; empty: the program's own
   uint16_t queues = 0;             // 0: one, or what the program chooses
   uint16_t queue_size = 0;         // 0: the most that the target offers
   Dialect dialect = Dialect::kV5;  // v5 | ref
-  Nanoseconds connect_timeout =
-      10 * kNanosecondsPerSecond;                       // "500ms", "10s"; a bare number is seconds
-  Nanoseconds io_timeout = 30 * kNanosecondsPerSecond;  // 0: none
-  Nanoseconds keepalive = 10 * kNanosecondsPerSecond;   // 0: none
+  // Until the device is ready, all in all.
+  Nanoseconds connect_timeout = 10 * kNanosecondsPerSecond;
+  // Until the answer to a request, or to a command of a device that is ready; 0: none.
+  Nanoseconds io_timeout = 30 * kNanosecondsPerSecond;
+  Nanoseconds keepalive = 10 * kNanosecondsPerSecond;  // 0: none
 };
+
+// What the times of a URI may be.
+struct DurationRange {
+  Nanoseconds shortest = 0;
+  Nanoseconds longest = 0;
+  bool zero_means_none = false;
+};
+inline constexpr Nanoseconds kLongestUriDuration = 24 * 3600 * kNanosecondsPerSecond;
+inline constexpr DurationRange kConnectTimeoutRange = {Milliseconds(1), kLongestUriDuration, false};
+inline constexpr DurationRange kIoTimeoutRange = {Milliseconds(1), kLongestUriDuration, true};
+inline constexpr DurationRange kKeepaliveRange = {Milliseconds(kMinKeepaliveMs),
+                                                  Milliseconds(kMaxKeepaliveMs), true};
+
+// A key of a URI's query for help and documents, from the table that parses it.
+struct UriKeyHelp {
+  std::string name;
+  std::string meaning;
+  std::string allowed;        // "a number from 1 to 256"
+  std::string default_value;  // in words where there is no value for it
+};
+std::vector<UriKeyHelp> DescribeUriKeys();
 
 struct Uri {
   std::string scheme;  // lower case

@@ -22,56 +22,80 @@ absl::Status Bad(std::string_view key, std::string_view value, std::string_view 
                                                  "': expected ", std::string(expected)));
 }
 
-absl::Status SetName(std::string_view key, std::string_view value, UriOptions* options) {
-  constexpr size_t kMaxBytes = kVqnFieldBytes - 1;
-  if (value.empty() || value.size() > kMaxBytes || value.find('\0') != std::string_view::npos) {
-    return Bad(key, value, absl::StrCat("a name of 1 to ", kMaxBytes, " bytes without NUL"));
-  }
-  options->initiator_name = std::string(value);
-  return absl::OkStatus();
+std::string AllowedDuration(const DurationRange& range) {
+  return absl::StrCat("a time such as 500ms, 10s or 2m, from ", FormatUriDuration(range.shortest),
+                      " to ", FormatUriDuration(range.longest),
+                      range.zero_means_none ? ", or 0 for none" : ", not 0");
 }
 
-template <uint16_t UriOptions::*kField, uint16_t kLargest>
-absl::Status SetCount(std::string_view key, std::string_view value, UriOptions* options) {
-  const std::optional<uint64_t> count = ParseDecimal(value, kLargest);
-  if (!count.has_value() || *count == 0) {
-    return Bad(key, value, absl::StrCat("a number from 1 to ", kLargest));
-  }
-  options->*kField = static_cast<uint16_t>(*count);
-  return absl::OkStatus();
-}
-
-absl::Status SetDialect(std::string_view key, std::string_view value, UriOptions* options) {
-  if (value != "v5" && value != "ref") return Bad(key, value, "v5 or ref");
-  options->dialect = value == "v5" ? Dialect::kV5 : Dialect::kRef;
-  return absl::OkStatus();
-}
-
-template <Nanoseconds UriOptions::*kField, bool kZeroMeansNone>
-absl::Status SetDuration(std::string_view key, std::string_view value, UriOptions* options) {
-  const std::optional<Nanoseconds> duration = ParseUriDuration(value);
-  if (!duration.has_value() || (*duration == 0 && !kZeroMeansNone)) {
-    return Bad(key, value,
-               absl::StrCat("a time such as 500ms, 10s or 2m, at most 24h",
-                            kZeroMeansNone ? ", or 0 for none" : ", and not 0"));
-  }
-  options->*kField = *duration;
-  return absl::OkStatus();
-}
-
+// What a key takes, and how it is taken: false when it is something else.
 struct Key {
   std::string_view name;
-  absl::Status (*set)(std::string_view key, std::string_view value, UriOptions* options);
+  std::string_view meaning;
+  std::string (*allowed)();
+  std::string (*default_value)();  // in words where there is no value for it
+  bool (*set)(std::string_view value, UriOptions* options);
 };
 
+constexpr size_t kMaxNameBytes = kVqnFieldBytes - 1;
+
+constexpr Key kInitiatorName = {
+    "ivqn", "the name to connect as",
+    [] { return absl::StrCat("a name of 1 to ", kMaxNameBytes, " bytes without NUL"); },
+    [] { return std::string("vof. and the name of the host"); },
+    [](std::string_view value, UriOptions* options) {
+      options->initiator_name = std::string(value);
+      return !value.empty() && value.size() <= kMaxNameBytes &&
+             value.find('\0') == std::string_view::npos;
+    }};
+
+constexpr Key kDialect = {"dialect", "what to speak", [] { return std::string("v5 or ref"); },
+                          [] { return std::string("v5"); },
+                          [](std::string_view value, UriOptions* options) {
+                            options->dialect = value == "ref" ? Dialect::kRef : Dialect::kV5;
+                            return value == "v5" || value == "ref";
+                          }};
+
+template <uint16_t UriOptions::*kField, uint16_t kLargest>
+constexpr Key CountKey(std::string_view name, std::string_view meaning,
+                       std::string (*default_value)()) {
+  return {name, meaning, [] { return absl::StrCat("a number from 1 to ", kLargest); },
+          default_value,
+          [](std::string_view value, UriOptions* options) {
+            const std::optional<uint64_t> count = ParseDecimal(value, kLargest);
+            options->*kField = static_cast<uint16_t>(count.value_or(0));
+            return count.value_or(0) != 0;
+          }};
+}
+
+template <Nanoseconds UriOptions::*kField, const DurationRange& kRange>
+constexpr Key DurationKey(std::string_view name, std::string_view meaning) {
+  return {name, meaning, [] { return AllowedDuration(kRange); },
+          [] { return FormatUriDuration(UriOptions().*kField); },
+          [](std::string_view value, UriOptions* options) {
+            const std::optional<Nanoseconds> duration = ParseUriDuration(value);
+            if (!duration.has_value()) return false;
+            options->*kField = *duration;
+            if (*duration == 0) return kRange.zero_means_none;
+            return *duration >= kRange.shortest && *duration <= kRange.longest;
+          }};
+}
+
 constexpr std::array<Key, 7> kKeys = {{
-    {"ivqn", SetName},
-    {"queues", SetCount<&UriOptions::queues, kMaxQueuesPerInstance>},
-    {"queue_size", SetCount<&UriOptions::queue_size, kMaxQueueSize>},
-    {"dialect", SetDialect},
-    {"connect_timeout", SetDuration<&UriOptions::connect_timeout, false>},
-    {"io_timeout", SetDuration<&UriOptions::io_timeout, true>},
-    {"keepalive", SetDuration<&UriOptions::keepalive, true>},
+    kInitiatorName,
+    CountKey<&UriOptions::queues, kMaxQueuesPerInstance>(
+        "queues", "virtqueues to open; fewer when the device has fewer",
+        [] { return std::string("1"); }),
+    CountKey<&UriOptions::queue_size, kMaxQueueSize>(
+        "queue_size", "requests in flight on each; in ref a power of two",
+        [] { return std::string("the most that the target offers"); }),
+    kDialect,
+    DurationKey<&UriOptions::connect_timeout, kConnectTimeoutRange>(
+        "connect_timeout", "until the device is ready, all in all"),
+    DurationKey<&UriOptions::io_timeout, kIoTimeoutRange>(
+        "io_timeout", "until the answer to a request or to a command of a device that is ready"),
+    DurationKey<&UriOptions::keepalive, kKeepaliveRange>(
+        "keepalive", "between two signs of life, and until the answer to one (v5)"),
 }};
 
 const Key* FindKey(std::string_view name) {
@@ -110,10 +134,19 @@ absl::Status ParseOption(std::string_view option, std::vector<std::string>* seen
   if (!value.has_value()) {
     return Bad(*name, option.substr(equals + 1), "two hexadecimal digits after each '%'");
   }
-  return key->set(*name, *value, options);
+  return key->set(*value, options) ? absl::OkStatus() : Bad(*name, *value, key->allowed());
 }
 
 }  // namespace
+
+std::vector<UriKeyHelp> DescribeUriKeys() {
+  std::vector<UriKeyHelp> all;
+  for (const Key& key : kKeys) {
+    all.push_back(
+        {std::string(key.name), std::string(key.meaning), key.allowed(), key.default_value()});
+  }
+  return all;
+}
 
 std::optional<Nanoseconds> ParseUriDuration(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, Nanoseconds>, 5> kUnits = {{
@@ -128,7 +161,7 @@ std::optional<Nanoseconds> ParseUriDuration(std::string_view text) {
     if (text.size() < suffix.size() || text.substr(text.size() - suffix.size()) != suffix) continue;
     const std::optional<uint64_t> count =
         ParseDecimal(text.substr(0, text.size() - suffix.size()),
-                     static_cast<uint64_t>(kMaxUriDuration / unit.second));
+                     static_cast<uint64_t>(kLongestUriDuration / unit.second));
     if (!count.has_value()) return std::nullopt;
     return static_cast<Nanoseconds>(*count) * unit.second;
   }
@@ -136,6 +169,8 @@ std::optional<Nanoseconds> ParseUriDuration(std::string_view text) {
 }
 
 std::string FormatUriDuration(Nanoseconds duration) {
+  constexpr Nanoseconds kHour = 3600 * kNanosecondsPerSecond;
+  if (duration != 0 && duration % kHour == 0) return absl::StrCat(duration / kHour, "h");
   if (duration % kNanosecondsPerSecond == 0)
     return absl::StrCat(duration / kNanosecondsPerSecond, "s");
   return absl::StrCat(duration / kNanosecondsPerMillisecond, "ms");

@@ -19,11 +19,9 @@ absl::Status ParseUriOptions(std::string_view query, UriOptions* options);
 // Those that differ from the defaults; empty when none does.
 std::string FormatUriOptions(const UriOptions& options);
 
-// "500ms", "10s", "2m", "1h", a bare number of seconds; at most kMaxUriDuration.
+// "500ms", "10s", "2m", "1h", a bare number of seconds; at most kLongestUriDuration.
 std::optional<Nanoseconds> ParseUriDuration(std::string_view text);
 std::string FormatUriDuration(Nanoseconds duration);  // whole milliseconds
-
-inline constexpr Nanoseconds kMaxUriDuration = 24 * 3600 * kNanosecondsPerSecond;
 
 }  // namespace vof
 

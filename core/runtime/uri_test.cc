@@ -140,6 +140,29 @@ TEST(UriTest, Durations) {
   EXPECT_THAT(ErrorOf("tcp://h/d?connect_timeout=0"), HasSubstr("not 0"));
 }
 
+TEST(UriTest, KeepaliveHasARange) {
+  EXPECT_EQ(Parsed("tcp://h/d?keepalive=0").options.keepalive, 0);
+  EXPECT_EQ(Parsed("tcp://h/d?keepalive=100ms").options.keepalive, Milliseconds(100));
+  EXPECT_EQ(Parsed("tcp://h/d?keepalive=1h").options.keepalive, Milliseconds(kMaxKeepaliveMs));
+  EXPECT_THAT(ErrorOf("tcp://h/d?keepalive=99ms"), HasSubstr("from 100ms to 1h, or 0 for none"));
+  EXPECT_THAT(ErrorOf("tcp://h/d?keepalive=2h"), HasSubstr("from 100ms to 1h"));
+}
+
+// What help and documents say of a key is what the parser takes.
+TEST(UriTest, EveryKeyIsDescribed) {
+  const std::vector<UriKeyHelp> keys = DescribeUriKeys();
+  ASSERT_EQ(keys.size(), 7u);
+  for (const UriKeyHelp& key : keys) {
+    EXPECT_FALSE(key.meaning.empty()) << key.name;
+    EXPECT_THAT(ErrorOf("tcp://h/d?" + key.name + "="), HasSubstr(key.allowed));
+    const bool is_value = key.default_value.find(' ') == std::string::npos;
+    if (!is_value) continue;
+    const std::string text = "tcp://h/d?" + key.name + "=" + key.default_value;
+    const bool same_as_absent = FormatUri(Parsed(text)) == "tcp://h/d";
+    EXPECT_TRUE(same_as_absent || key.name == "queues") << text;
+  }
+}
+
 TEST(UriTest, UnknownKeyListsTheKnownOnes) {
   const std::string error = ErrorOf("tcp://h/d?queue=4");
   EXPECT_THAT(error, HasSubstr("unknown key 'queue'"));
