@@ -2,6 +2,7 @@
 #include "core/engine/initiator_session.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/initiator_session_scripts.h"
@@ -16,6 +17,8 @@ uint32_t KeepaliveMs(const InitiatorSessionOptions& options) {
   return static_cast<uint32_t>(
       std::clamp<Nanoseconds>(ms, Nanoseconds{kMinKeepaliveMs}, Nanoseconds{kMaxKeepaliveMs}));
 }
+
+std::string NameOf(const Command& command) { return std::string(CommandKindName(command.kind)); }
 
 }  // namespace
 
@@ -134,7 +137,7 @@ bool InitiatorSession::NextCommand(MonotonicTime now, Command* command) {
     in_flight_ = *command;
     waiting_ = true;
     sent_at_ = now;
-    command_deadline_ = DeadlineAfter(now, options_.command_timeout);
+    if (ready_) command_deadline_ = DeadlineAfter(now, options_.command_timeout);
     return true;
   }
   if (now < keepalive_at_) return false;
@@ -236,15 +239,13 @@ void InitiatorSession::OnTimer(MonotonicTime now) {
   if (now >= disconnect_deadline_) {
     Fail(ClosedStatus());
   } else if (now >= command_deadline_) {
-    Fail(TimedOutStatus(
-        absl::StrCat("no answer to ",
-                     absl::string_view(CommandKindName(in_flight_.kind).data(),
-                                       CommandKindName(in_flight_.kind).size()),
-                     " within ", options_.command_timeout / kNanosecondsPerMillisecond, " ms")));
-  } else if (now >= connect_deadline_) {
     Fail(
-        TimedOutStatus(absl::StrCat("the device was not set up within ",
-                                    options_.connect_timeout / kNanosecondsPerMillisecond, " ms")));
+        TimedOutStatus(absl::StrCat("no answer to ", NameOf(in_flight_), " within ",
+                                    options_.command_timeout / kNanosecondsPerMillisecond, " ms")));
+  } else if (now >= connect_deadline_) {
+    Fail(TimedOutStatus(absl::StrCat(
+        "the device was not set up within ", options_.connect_timeout / kNanosecondsPerMillisecond,
+        " ms", waiting_ ? ": no answer to " : "", waiting_ ? NameOf(in_flight_) : "")));
   } else if (now >= keepalive_deadline_) {
     Fail(TimedOutStatus(
         absl::StrCat("the target did not answer a keepalive within ", keepalive_ms_, " ms")));

@@ -38,7 +38,9 @@ struct InitiatorSessionOptions {
   InitiatorHandshakeOptions handshake;
   Nanoseconds connect_timeout =
       kHandshakeTimeout;  // from the first command until ready, all in all
-  Nanoseconds command_timeout = 5 * kNanosecondsPerSecond;  // more than the target's kResetTimeout
+  // Of one command once the session is ready; more than the target's kResetTimeout. Before that
+  // only connect_timeout counts.
+  Nanoseconds command_timeout = 5 * kNanosecondsPerSecond;
   Nanoseconds keepalive = 0;  // `v5`: between two keepalives, and until the answer; 0: none
   Nanoseconds disconnect_timeout = kNanosecondsPerSecond;
 

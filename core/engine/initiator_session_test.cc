@@ -205,6 +205,22 @@ TYPED_TEST(SessionTest, ACommandWithoutAnswerEndsTheSession) {
   EXPECT_NE(got.message().find("set_config"), absl::string_view::npos);
 }
 
+// A slow target has all the time that connecting may take, for each command of it.
+TYPED_TEST(SessionTest, UntilTheDeviceIsReadyOnlyTheConnectTimeOutCounts) {
+  this->Make();
+  this->driver_->Turn();
+  const MonotonicTime start = this->driver_->now;
+  EXPECT_EQ(this->engine_->NextDeadline(), start + this->options_.connect_timeout);
+  this->driver_->now = start + this->options_.command_timeout;
+  this->driver_->Turn();
+  EXPECT_EQ(this->ended_, 0);
+  this->driver_->now = start + this->options_.connect_timeout;
+  this->driver_->Turn();
+  EXPECT_EQ(FailureKindOf(this->why_), FailureKind::kTimedOut) << this->why_;
+  EXPECT_NE(this->why_.message().find("no answer to connect"), absl::string_view::npos)
+      << this->why_;
+}
+
 TYPED_TEST(SessionTest, VirtqueuesThatNeverConnectEndTheSession) {
   this->answer_open_ = false;
   this->Make();

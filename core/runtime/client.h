@@ -14,10 +14,10 @@
 // Methods that block may be called from any thread but a reactor's. A reactor given in the options
 // runs on a thread of its own, outlives the client, and may serve many clients and targets.
 //
-// Errors carry their kind (FailureKindOf in core/engine/initiator_status.h): kUnavailable cannot
-// connect or lost; kNotFound, kPermissionDenied, kFailedPrecondition refused, with the target's
-// reason; kUnimplemented not supported; kDeadlineExceeded no answer in time; kInvalidArgument a bad
-// URI.
+// Errors name the URI and carry their kind (FailureKindOf in core/engine/initiator_status.h):
+// kUnavailable cannot connect (a host that has no address included) or lost; kNotFound,
+// kPermissionDenied, kFailedPrecondition refused, with the target's reason; kUnimplemented not
+// supported; kDeadlineExceeded no answer in time; kInvalidArgument a bad URI.
 #ifndef VOF_CORE_RUNTIME_CLIENT_H_
 #define VOF_CORE_RUNTIME_CLIENT_H_
 
@@ -108,7 +108,7 @@ class DeviceClient {
   size_t num_queues() const { return queues_.size(); }
   ClientQueue& queue(size_t index) { return *queues_[index]; }
 
-  // --- Blocking; not on a reactor's thread ---
+  // --- Blocking; not on a reactor's thread. Each command is given `uri.options.io_timeout` ---
   // All fields under one generation. kAborted: the configuration never stood still.
   absl::StatusOr<ConfigSnapshot> ReadConfig(std::vector<ConfigField> fields);
   absl::Status WriteConfig(ConfigField field, uint64_t value);

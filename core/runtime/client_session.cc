@@ -21,6 +21,8 @@ constexpr Nanoseconds kDrainTime = 5 * kNanosecondsPerSecond;
 constexpr Nanoseconds kCloseTime = 2 * kNanosecondsPerSecond;
 // The session has deadlines of its own; this one is for a reactor that does not run.
 constexpr Nanoseconds kSlack = 2 * kNanosecondsPerSecond;
+// Of one operation: a whole bring-up, or all reads of a configuration that keeps changing.
+constexpr Nanoseconds kMostCommands = 256;
 
 std::string DefaultInitiatorName() {
   char host[HOST_NAME_MAX + 1] = {};
@@ -37,6 +39,16 @@ std::string ClientSession::Context() const {
   Uri bare = uri_;
   bare.options = UriOptions{};
   return FormatUri(bare);
+}
+
+Nanoseconds ClientSession::CommandTimeout() const {
+  return uri_.options.io_timeout == 0 ? kInfiniteFuture : uri_.options.io_timeout;
+}
+
+Nanoseconds ClientSession::LongestOperation() const {
+  const Nanoseconds timeout = CommandTimeout();
+  return timeout > kInfiniteFuture / kMostCommands ? kInfiniteFuture
+                                                   : kSlack + kMostCommands * timeout;
 }
 
 absl::Status ClientSession::status() const {
@@ -100,7 +112,10 @@ absl::StatusOr<std::unique_ptr<Link>> ClientSession::Dial() {
   if (!link.ok()) {
     const std::string text(link.status().message());
     if (absl::IsDeadlineExceeded(link.status())) return TimedOutStatus(text);
-    if (absl::IsUnavailable(link.status())) return CannotConnectStatus(text);
+    // Not found: no host has that name. A device that the target does not know is a refusal.
+    if (absl::IsUnavailable(link.status()) || absl::IsNotFound(link.status())) {
+      return CannotConnectStatus(text);
+    }
     return link.status();
   }
   if ((*link)->transmission() != Transmission::kStream) {
@@ -143,6 +158,7 @@ InitiatorSessionOptions ClientSession::SessionOptions() {
   options.handshake.num_queues_field = options_.num_queues_field;
   options.handshake.num_queues_feature = options_.num_queues_feature;
   options.connect_timeout = std::max<Nanoseconds>(deadline_ - MonotonicNow(), 1);
+  options.command_timeout = CommandTimeout();
   options.keepalive = uri_.options.keepalive;
   const std::shared_ptr<ClientSession> self = shared_from_this();
   options.on_open_virtqueues = [self](const SessionInfo& info) {
@@ -252,7 +268,7 @@ void ClientSession::Close() {
 void ClientSession::Post(std::function<void(InitiatorSession*, const absl::Status& ended)> work) {
   reactors_[0]->Post([self = shared_from_this(), work = std::move(work)] {
     if (self->control_ == nullptr) {
-      work(nullptr, self->status());
+      work(nullptr, self->signal_->Read([&] { return Detached(self->status_); }));
       return;
     }
     work(&self->control_->session(), absl::OkStatus());

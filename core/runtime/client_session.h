@@ -48,7 +48,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   const std::vector<std::shared_ptr<ClientVirtqueue>>& virtqueues() const { return virtqueues_; }
   absl::Status status() const;
 
-  // Begins an operation on the session's reactor and waits for its callback.
+  // Begins an operation on the session's reactor and waits for its callback. Errors name the URI.
   template <typename T>
   absl::StatusOr<T> Await(
       std::function<void(InitiatorSession&, std::function<void(absl::StatusOr<T>)>)> begin) {
@@ -57,7 +57,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
     const std::shared_ptr<ClientSession> self = shared_from_this();
     const auto done = [self, answer](absl::StatusOr<T> value) {
       absl::StatusOr<T> mine =
-          value.ok() ? std::move(value) : absl::StatusOr<T>(Detached(value.status()));
+          value.ok() ? std::move(value)
+                     : absl::StatusOr<T>(WithContext(self->Context(), value.status()));
       self->signal_->Change([&] { *answer = std::move(mine); });
     };
     Post([begin = std::move(begin), done](InitiatorSession* session, const absl::Status& ended) {
@@ -68,16 +69,19 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
       }
     });
     const auto answered = [&] { return self->signal_->Read([&] { return answer->has_value(); }); };
-    if (!signal_->WaitUntil(DeadlineAfter(MonotonicNow(), kLongestOperation), answered)) {
+    if (!signal_->WaitUntil(DeadlineAfter(MonotonicNow(), LongestOperation()), answered)) {
       return TimedOutStatus(Context() + ": its reactor does not run");
     }
     return signal_->Read([&] { return std::move(**answer); });
   }
 
  private:
-  // Far above every time-out of a session: only a reactor that stands still takes so long.
-  static constexpr Nanoseconds kLongestOperation = 120 * kNanosecondsPerSecond;
+  // Far above the time-outs of the commands that one operation has: only a reactor that stands
+  // still takes so long.
+  Nanoseconds LongestOperation() const;
 
+  // Of one command, once the device is ready.
+  Nanoseconds CommandTimeout() const;
   absl::Status StartReactors();
   absl::Status MakeToken();
   absl::StatusOr<std::unique_ptr<Link>> Dial();

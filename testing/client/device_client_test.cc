@@ -92,6 +92,32 @@ TEST_P(DeviceClientTest, NobodyThereIsUnavailable) {
   EXPECT_TRUE(absl::IsUnavailable(status));
 }
 
+TEST_P(DeviceClientTest, AHostWithoutAnAddressCannotBeConnectedTo) {
+  if (fabric() != "tcp") GTEST_SKIP() << "no hosts in process";
+  Uri uri = TheUri();
+  uri.host = "no-such-host.invalid";
+  const absl::Status status = ConnectError(uri);
+  EXPECT_EQ(FailureKindOf(status), FailureKind::kCannotConnect) << status;
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_NE(status.message().find("no-such-host.invalid"), absl::string_view::npos) << status;
+}
+
+TEST_P(DeviceClientTest, ErrorsOfCommandsNameTheDeviceOnce) {
+  auto client = DeviceClient::Connect(TheUri(), &registry_, {});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const auto expect_named_once = [](const absl::Status& status) {
+    const absl::string_view text = status.message();
+    const size_t first = text.find("/disk0");
+    EXPECT_NE(first, absl::string_view::npos) << status;
+    EXPECT_EQ(text.find("/disk0", first + 1), absl::string_view::npos) << status;
+  };
+  expect_named_once((*client)->ReadConfig({{4096, 8}}).status());
+  expect_named_once((*client)->WriteConfig({4096, 1}, 1));
+  (*client)->Disconnect();
+  expect_named_once((*client)->Ping().status());
+  expect_named_once((*client)->Reset());
+}
+
 TEST_P(DeviceClientTest, AnUnknownSchemeListsTheKnownOnes) {
   Uri uri = TheUri();
   uri.scheme = "smoke";
