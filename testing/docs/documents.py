@@ -30,3 +30,15 @@ def links(page):
     found = re.findall(r'\]\(([^)\s]+)\)', page)
     return [target.split('#')[0] for target in found
             if '://' not in target and not target.startswith('#')]
+
+
+def table_rows(page, heading):
+    """The cells of each row of the table whose first row begins with `heading`."""
+    rows = []
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip('|').split('|')] if line[:1] == '|' else []
+        if cells and (rows or cells[0] == heading):
+            rows.append(cells)
+        elif rows:
+            break
+    return rows[2:]

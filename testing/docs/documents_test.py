@@ -55,6 +55,18 @@ class DocumentsTest(unittest.TestCase):
     def test_commands_of_the_page_on_vof(self):
         self.run_client_commands('docs/cli.md', 'storage')
 
+    def test_keys_of_uris_are_those_of_the_program(self):
+        rows = documents.table_rows(read('docs/cli.md'), 'key')
+        self.assertEqual(len(rows), 7)
+        text = subprocess.run([VOF, '--help'], capture_output=True, text=True).stdout
+        keys = text[text.index('URI keys'):text.index('Exit codes')]
+        told = re.findall(r'^  (\w+) +(.+)\n +(.+) \(default: (.+)\)$', keys, re.MULTILINE)
+        self.assertEqual([[cell.strip('`') for cell in row] for row in rows],
+                         [list(key) for key in told])
+        for page in ('README.md', 'docs/cli.md'):
+            for key, _, _, _ in told:
+                self.assertIn(f'`{key}`', read(page))
+
     def test_targets_of_the_readme(self):
         commands = [c for c in documents.shell_commands(read('README.md'))
                     if c.startswith('vof-target ')]
@@ -79,6 +91,10 @@ class ParserTest(unittest.TestCase):
     def test_commands_are_found_in_both_kinds_of_blocks(self):
         page = 'vof no\n\n    vof a  # why\n\n```sh\nvof b\nls\n```\n```cpp\nvof c\n```\n'
         self.assertEqual(documents.shell_commands(page), ['vof a', 'vof b'])
+
+    def test_tables_are_found_by_their_heading(self):
+        page = '| a | b |\n|---|---|\n| 1 | 2 |\n\n| key | c |\n|---|---|\n| 3 | 4 |\n| 5 | 6 |\nx\n'
+        self.assertEqual(documents.table_rows(page, 'key'), [['3', '4'], ['5', '6']])
 
     def test_only_local_links_are_kept(self):
         page = '[a](docs/a.md#x) [b](https://b) [c](#d)'

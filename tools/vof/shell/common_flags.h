@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags that every verb takes, and flags whose values are sizes, times and counts.
+// Flags that every verb takes.
 //
-//   AddSizeFlag(verb, "--bs", &options->block_bytes, "bytes of one request");
-//   AddCountFlag(verb, "--depth", {1, 4096}, &options->depth, "requests in flight");
-//
-// A bad value is a CLI::ValidationError that says what was expected.
+//   CommonFlags flags;
+//   for (const Flag& flag : CommonFlagsInto(&flags)) ...      // the parser's part
+//   ApplyTo(flags, &uri.options);
 #ifndef VOF_TOOLS_VOF_SHELL_COMMON_FLAGS_H_
 #define VOF_TOOLS_VOF_SHELL_COMMON_FLAGS_H_
 
-#include <CLI/CLI.hpp>
-#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/time.h"
 #include "core/runtime/uri.h"
+#include "tools/vof/shell/flag.h"
 
 namespace vof {
 
@@ -28,24 +27,11 @@ struct CommonFlags {
   std::optional<Dialect> dialect;
 };
 
-void AddCommonFlags(CLI::App* verb, CommonFlags* flags);
+// `values` outlives the flags.
+std::vector<Flag> CommonFlagsInto(CommonFlags* values);
 
 // Applies the flags to what a URI says.
 void ApplyTo(const CommonFlags& flags, UriOptions* options);
-
-CLI::Option* AddSizeFlag(CLI::App* verb, const std::string& names, uint64_t* value,
-                         const std::string& help);
-CLI::Option* AddSizeFlag(CLI::App* verb, const std::string& names, std::optional<uint64_t>* value,
-                         const std::string& help);
-CLI::Option* AddDurationFlag(CLI::App* verb, const std::string& names, Nanoseconds* value,
-                             const std::string& help);
-
-struct CountRange {
-  uint64_t smallest = 0;
-  uint64_t largest = UINT64_MAX;
-};
-CLI::Option* AddCountFlag(CLI::App* verb, const std::string& names, const CountRange& range,
-                          uint64_t* value, const std::string& help);
 
 }  // namespace vof
 

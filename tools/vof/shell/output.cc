@@ -5,11 +5,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/initiator_status.h"
 #include "tools/common/logging.h"
+#include "tools/vof/transfer/reader_gone.h"
 #include "tools/vof/transfer/unique_fd.h"
 
 namespace vof {
@@ -59,9 +61,7 @@ absl::Status WriteToStdout(std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = write(STDOUT_FILENO, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno == EPIPE) {
-      return absl::CancelledError("the reader of standard output went away");
-    }
+    if (put < 0 && errno == EPIPE) return ReaderGoneError("standard output");
     if (put < 0) return FileError("write", "standard output", errno);
     text.remove_prefix(static_cast<size_t>(put));
   }
@@ -70,8 +70,8 @@ absl::Status WriteToStdout(std::string_view text) {
 
 absl::Status Output::Result(const Json& json, std::string_view text) {
   if (options_.json) {
-    printed_json_ = true;
-    return WriteToStdout(Serialize(json));
+    result_ = json;
+    return absl::OkStatus();
   }
   return options_.quiet ? absl::OkStatus() : WriteToStdout(text);
 }
@@ -112,22 +112,25 @@ ExitCode ExitCodeOfStatus(const absl::Status& status) {
   if (absl::IsDataLoss(status)) {
     return status.GetPayload(kDataDifferUrl) ? ExitCode::kDataDiffer : ExitCode::kFailed;
   }
-  // A refusal carries its kind: this is a host name that does not resolve.
-  if (absl::IsNotFound(status)) return ExitCode::kCannotConnect;
   return ExitCodeOf(status.code());
 }
 
 ExitCode Output::Finish(const absl::Status& status) {
   const ExitCode code = ExitCodeOfStatus(status);
-  if (status.ok()) return code;
-  const std::string message(status.message());
-  if (options_.json && !printed_json_) {
+  if (options_.json) {
+    Json document = std::move(result_);
+    if (!status.ok()) document.update(ErrorDocument(code, std::string(status.message())));
+    if (document.is_null()) return code;
+    const absl::Status written = WriteToStdout(Serialize(document));
+    if (written.ok()) return code;
     // Nobody is left to tell when this fails, too.
-    (void)WriteToStdout(Serialize(ErrorDocument(code, message)));
-    return code;
+    if (!IsReaderGone(written)) PrintError(Prefix(), std::string(written.message()));
+    return status.ok() ? ExitCode::kFailed : code;
   }
-  PrintError(absl::StrCat("vof", verb_.empty() ? "" : " ", verb_), message);
+  if (!status.ok() && !IsReaderGone(status)) PrintError(Prefix(), std::string(status.message()));
   return code;
 }
+
+std::string Output::Prefix() const { return absl::StrCat("vof", verb_.empty() ? "" : " ", verb_); }
 
 }  // namespace vof

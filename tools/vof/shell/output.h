@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a verb says: its one result on standard output, as text or as JSON, and errors.
+// What a verb says: its one result, as text or as JSON, and the error it ends with.
 //
 //   Output output("info", {.json = true});
-//   output.Result({{"capacity_bytes", 1048576}}, "capacity   1 MiB\n");     // prints the one that
-//   was asked for return output.Finish(status);                                            //
-//   prints an error, gives the exit code
+//   absl::Status shown = output.Result({{"capacity_bytes", 1048576}}, "capacity   1 MiB\n");
+//   return output.Finish(status);           // the exit code
 //
-// With JSON, standard output holds exactly one document, be it a result or {"error": {...}}.
+// With JSON, standard output holds exactly one document, written by Finish: the result if there is
+// one, and a member "error" if it failed. A verb that failed may have a result: data that differ, a
+// benchmark with errors, how far a copy came.
 #ifndef VOF_TOOLS_VOF_SHELL_OUTPUT_H_
 #define VOF_TOOLS_VOF_SHELL_OUTPUT_H_
 
@@ -36,22 +37,24 @@ class Output {
   bool json() const { return options_.json; }
   bool quiet() const { return options_.quiet; }
 
-  // Prints the result of the verb; once. `text` ends its lines. kCancelled: nobody reads standard
-  // output.
+  // The result of the verb; once. Text is printed now and ends its lines; kCancelled
+  // (IsReaderGone): nobody reads standard output.
   absl::Status Result(const Json& json, std::string_view text);
   // A line of text now, before the result; nothing with JSON or when quiet.
   absl::Status Line(std::string_view line);
   // A remark for people, on standard error; nothing with JSON or when quiet.
   void Note(std::string_view note);
 
-  // Prints `status` if it is an error and returns the exit code of the program. An error that comes
-  // after a JSON result goes to standard error.
+  // Prints what is left to print, `status` included if it is an error, and returns the exit code of
+  // the program. That nobody reads any more is told to nobody.
   ExitCode Finish(const absl::Status& status);
 
  private:
+  std::string Prefix() const;  // "vof info"
+
   const std::string verb_;
   const OutputOptions options_;
-  bool printed_json_ = false;
+  Json result_;  // null: none
 };
 
 // Compared data differ: exit code 6. kDataLoss alone is a device that failed.
@@ -65,7 +68,7 @@ std::string_view ExitKind(ExitCode code);
 Json ErrorDocument(ExitCode code, std::string_view message);
 // One line. Bytes that are no UTF-8 are replaced: names come from the other side.
 std::string Serialize(const Json& json);
-// Writes all of it, or kCancelled when the reader went away.
+// Writes all of it, or ReaderGoneError.
 absl::Status WriteToStdout(std::string_view text);
 
 }  // namespace vof

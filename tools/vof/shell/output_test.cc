@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/engine/initiator_status.h"
+#include "tools/vof/transfer/reader_gone.h"
 
 namespace vof {
 namespace {
@@ -35,8 +36,15 @@ TEST(OutputTest, EmptyListIsBrackets) {
   EXPECT_EQ(StdoutOf({.json = true}, absl::OkStatus(), true), "{\"x\":[]}\n");
 }
 
-TEST(OutputTest, ErrorAfterTheResultDoesNotMakeASecondDocument) {
-  EXPECT_EQ(StdoutOf({.json = true}, DataDifferError("differ"), true), "{\"x\":[]}\n");
+TEST(OutputTest, ResultAndErrorAreOneDocument) {
+  EXPECT_EQ(StdoutOf({.json = true}, DataDifferError("differ"), true),
+            "{\"x\":[],\"error\":{\"code\":6,\"kind\":\"data-differ\",\"message\":\"differ\"}}\n");
+}
+
+TEST(OutputTest, AReaderThatIsGoneIsNotComplainedAbout) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Output("read", {}).Finish(ReaderGoneError("standard output")), ExitCode::kFailed);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(OutputTest, TextGoesToStdoutAndErrorsToStderr) {
@@ -63,7 +71,6 @@ TEST(OutputTest, InitiatorSaysWhichExitCodeFits) {
   Completion refused;
   refused.cause = Cause::kUnknownName;
   EXPECT_EQ(ExitCodeOfStatus(RefusedStatus(Dialect::kV5, "connect", refused)), ExitCode::kRefused);
-  EXPECT_EQ(ExitCodeOfStatus(absl::NotFoundError("no such host")), ExitCode::kCannotConnect);
   EXPECT_EQ(ExitCodeOfStatus(WithContext("tcp://x", TimedOutStatus("no answer"))),
             ExitCode::kTimeout);
 }

@@ -5,6 +5,7 @@
 """
 
 import json
+import os
 import socket
 import subprocess
 import unittest
@@ -33,6 +34,9 @@ class InfoTest(VofTestCase):
                 self.assertFalse(info['read_only'])
                 self.assertGreaterEqual(info['limits']['max_transfer_bytes'], 128 << 10)
                 self.assertIn('127.0.0.1:', info['address'])
+                # A string: numbers of JSON are not exact beyond 2^53.
+                self.assertRegex(str(info['epoch']), r'^[0-9]+$' if dialect == 'v5' else '^None$')
+                self.assertNotIsInstance(info['epoch'], int)
 
     def test_what_differs_shows(self):
         self.assertTrue(self.json('info', self.uri('fixed'))['read_only'])
@@ -48,6 +52,17 @@ class InfoTest(VofTestCase):
         out = self.ok('info', self.uri('mem')).decode()
         self.assertIn('64 MiB (67108864 bytes)', out)
         self.assertEqual(self.ok('info', '--quiet', self.uri('mem')), b'')
+
+    def test_nobody_who_reads_is_no_complaint(self):
+        for arguments in (['info', self.uri('mem')], ['info', '--json', self.uri('mem')],
+                          ['ping', '-c', '3', '--interval', '1ms', self.uri('mem')], ['--help']):
+            with self.subTest(arguments):
+                read_end, write_end = os.pipe()
+                os.close(read_end)
+                done = subprocess.run([vof_case.VOF] + arguments, stdout=write_end,
+                                      stderr=subprocess.PIPE, timeout=vof_case.TIMEOUT_S)
+                os.close(write_end)
+                self.assertEqual((done.returncode, done.stderr), (vof_case.FAILED, b''))
 
     def test_ping(self):
         for dialect in ('v5', 'ref'):
@@ -74,6 +89,39 @@ class Ipv6Test(VofTestCase):
         self.assertEqual(self.json('info', self.uri('mem'))['capacity_bytes'], 64 * MIB)
         long_form = self.uri('mem').replace('[::1]', '[0:0:0:0:0:0:0:1]')
         self.assertEqual(self.json('info', long_form)['capacity_bytes'], 64 * MIB)
+
+
+def scoped_address():
+    """A link-local address of this host with its interface; else the loopback with its number."""
+    with open('/proc/net/if_inet6', encoding='ascii') as interfaces:
+        for line in interfaces:
+            digits, _, _, scope, _, name = line.split()
+            if int(scope, 16) == 0x20:
+                groups = [digits[at:at + 4] for at in range(0, len(digits), 4)]
+                return f'{":".join(groups)}%{name}'
+    return '::1%1'
+
+
+class ScopedIpv6Test(VofTestCase):
+    """Addresses that mean something on one interface only (field failure 25)."""
+
+    listen = f'tcp://[{scoped_address()}]:0'
+
+    def test_the_printed_uri_is_used_as_it_is(self):
+        self.assertEqual(self.json('info', self.uri('mem'))['capacity_bytes'], 64 * MIB)
+        self.ok('write', '-q', self.uri('mem', '?queues=2'), stdin=b'x' * 4096)
+        self.assertEqual(self.ok('read', '--length', '4096', self.uri('mem')), b'x' * 4096)
+
+    def test_both_ways_to_write_a_scope(self):
+        uri = self.uri('mem')
+        plain = uri.replace('%25', '%')
+        escaped = plain.replace('%', '%25')
+        for text in (plain, escaped):
+            self.assertEqual(self.json('info', text)['type'], 'block', text)
+
+    def test_an_interface_that_is_not_there_is_named(self):
+        uri = f'tcp://[fe80::1%nosuch0]:{self.uri("mem").rsplit(":", 1)[1]}'
+        self.assert_fails(vof_case.CANNOT_CONNECT, ['info', uri], 'nosuch0')
 
 
 class FailureTest(VofTestCase):
@@ -105,8 +153,10 @@ class FailureTest(VofTestCase):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             self.assertIn(b'answer', holder.stdout.readline())
-            self.assert_fails(vof_case.REFUSED, ['info', '--ivqn', 'another', self.uri('mem')],
-                              'use')
+            for verb in ('info', 'ping', 'flush'):  # the message says what to do about it
+                self.assert_fails(vof_case.REFUSED,
+                                  [verb, '--ivqn', 'another', self.uri('mem')], 'in use',
+                                  'end the other', 'shared=true', self.uri('mem'))
         finally:
             holder.terminate()
             out, _ = holder.communicate(timeout=vof_case.TIMEOUT_S)
@@ -163,11 +213,27 @@ class UsageTest(VofTestCase):
         self.assertEqual(code, vof_case.USAGE)
         self.assertEqual(json.loads(out)['error']['kind'], 'usage')
 
+    def test_json_is_all_there_is_whatever_is_wrong(self):
+        for arguments in (['info', '--bogus', '--json'], ['--json', 'info', '--bogus'],
+                          ['info', '--json=true', '--bogus'], ['nonsense', '--json'],
+                          ['--json'], ['info', '--json', '--timeout'], ['--json', '--bogus']):
+            with self.subTest(arguments):
+                code, out, error = self.run_vof(*arguments)
+                self.assertEqual((code, error), (vof_case.USAGE, ''))
+                self.assertEqual(json.loads(out)['error']['kind'], 'usage')
+        for arguments, member in ((['--version', '--json'], 'version'),
+                                  (['info', '--json', '--help'], 'help')):
+            code, out, error = self.run_vof(*arguments)
+            self.assertEqual((code, error), (vof_case.OK, ''))
+            self.assertEqual(list(json.loads(out)), [member])
+
     def test_errors_say_what_is_known(self):
         _, _, error = self.run_vof('info', 'carrier-pigeon://host/disk')
         self.assertIn('tcp', error)
         _, _, error = self.run_vof('info', self.uri('mem', '?colour=blue'))
         self.assertIn('dialect', error)
+        _, _, error = self.run_vof('info', '--bogus')
+        self.assertIn('--bogus', error)
 
     def test_help_has_an_example_of_every_verb(self):
         general = self.ok('--help').decode()

@@ -94,6 +94,12 @@ class VofTestCase(unittest.TestCase):
         """The one document of a run that must succeed."""
         return json.loads(self.ok(*arguments, '--json', stdin=stdin))
 
+    def json_of_failure(self, code, *arguments, stdin=b''):
+        """The one document of a run that must fail with that code."""
+        actual, out, error = self.run_vof(*arguments, '--json', stdin=stdin)
+        self.assertEqual((actual, error), (code, ''), out)
+        return json.loads(out)
+
     def assert_fails(self, code, arguments, *parts, stdin=b''):
         """Fails with that code: one line for people on stderr, and the same as JSON on stdout."""
         actual, out, error = self.run_vof(*arguments, stdin=stdin)
@@ -106,7 +112,7 @@ class VofTestCase(unittest.TestCase):
         actual, out, error = self.run_vof(*arguments, '--json', stdin=stdin)
         self.assertEqual((actual, error), (code, ''), out)
         document = json.loads(out)
-        self.assertEqual(list(document), ['error'])
+        self.assertEqual(list(document)[-1], 'error')  # a result may come before it
         self.assertEqual(document['error']['code'], code)
         self.assertEqual(document['error']['kind'], KINDS[code])
         for part in parts:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tools/vof/transfer/reader_gone.h"
 #include "tools/vof/transfer/unique_fd.h"
 #include "tools/vof/transfer/zero_runs.h"
 
@@ -80,9 +81,7 @@ absl::Status PipeSink::WriteAll(std::span<const std::byte> data) {
       poll(&writable, 1, -1);
       continue;
     }
-    if (put < 0 && errno == EPIPE) {
-      return absl::CancelledError(absl::StrCat("the reader of ", name_, " went away"));
-    }
+    if (put < 0 && errno == EPIPE) return ReaderGoneError(name_);
     if (put < 0) return FileError("write", name_, errno);
     data = data.subspan(static_cast<size_t>(put));
   }

@@ -7,7 +7,9 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <utility>
 
+#include "tools/vof/transfer/moved_bytes.h"
 #include "tools/vof/transfer/workers.h"
 
 namespace vof {
@@ -15,10 +17,9 @@ namespace {
 
 constexpr uint64_t kNoDifference = std::numeric_limits<uint64_t>::max();
 
-std::function<bool()> TickOf(const TransferOptions& options,
-                             const std::atomic<uint64_t>& done_bytes) {
+std::function<bool()> TickOf(const TransferOptions& options, std::function<uint64_t()> done_bytes) {
   if (!options.tick) return nullptr;
-  return [&] { return options.tick(done_bytes); };
+  return [&options, done_bytes = std::move(done_bytes)] { return options.tick(done_bytes()); };
 }
 
 // Filling megabytes with zeros takes longer than a small transfer.
@@ -27,7 +28,7 @@ std::unique_ptr<std::byte[]> Uninitialized(size_t size_bytes) {
 }
 
 absl::Status MovePieces(PieceSource* source, PieceSink* sink, uint32_t buffer_bytes,
-                        std::atomic<uint64_t>* done_bytes) {
+                        MovedBytes* moved) {
   const std::unique_ptr<std::byte[]> memory = Uninitialized(buffer_bytes);
   const std::span<std::byte> buffer(memory.get(), buffer_bytes);
   Piece piece;
@@ -38,7 +39,7 @@ absl::Status MovePieces(PieceSource* source, PieceSink* sink, uint32_t buffer_by
     const size_t data_bytes = piece.is_hole ? 0 : piece.size_bytes;
     const absl::Status put = sink->Put(piece, buffer.first(data_bytes));
     if (!put.ok()) return put;
-    *done_bytes += piece.size_bytes;
+    moved->Add(piece);
   }
 }
 
@@ -50,7 +51,7 @@ class Comparison {
 
   absl::Status Work();
   void Stop() { planner_.Stop(); }
-  const std::atomic<uint64_t>& done_bytes() const { return done_bytes_; }
+  uint64_t done_bytes() const { return done_bytes_; }
   uint64_t first_difference() const { return first_difference_; }
 
  private:
@@ -123,19 +124,20 @@ void Comparison::Report(uint64_t offset_bytes) {
 
 absl::Status RunTransfer(PieceSource* source, PieceSink* sink, const TransferOptions& options,
                          TransferCounts* counts) {
-  std::atomic<uint64_t> done_bytes = 0;
-  const absl::Status moved =
-      RunWorkers(options.depth,
-                 [&] { return MovePieces(source, sink, options.limits.data_bytes, &done_bytes); },
-                 {.stop =
-                      [&] {
-                        source->Stop();
-                        sink->Stop();
-                      },
-                  .tick = TickOf(options, done_bytes)});
-  counts->bytes = done_bytes;
+  MovedBytes moved;
+  const absl::Status status = RunWorkers(
+      options.depth, [&] { return MovePieces(source, sink, options.limits.data_bytes, &moved); },
+      {.stop =
+           [&] {
+             source->Stop();
+             sink->Stop();
+           },
+       .tick = TickOf(options, [&] { return moved.total_bytes(); })});
+  counts->bytes = moved.total_bytes();
+  counts->prefix_bytes = moved.prefix_bytes();
   counts->zero_bytes = sink->zero_bytes();
-  return moved.ok() ? sink->Finish() : moved;
+  counts->all_moved = status.ok();
+  return status.ok() ? sink->Finish() : status;
 }
 
 absl::StatusOr<std::optional<uint64_t>> FindDifference(Endpoint* a, Endpoint* b,
@@ -143,9 +145,10 @@ absl::StatusOr<std::optional<uint64_t>> FindDifference(Endpoint* a, Endpoint* b,
                                                        const TransferOptions& options,
                                                        TransferCounts* counts) {
   Comparison comparison(a, b, size_bytes, options.limits);
-  const absl::Status compared = RunWorkers(
-      options.depth, [&] { return comparison.Work(); },
-      {.stop = [&] { comparison.Stop(); }, .tick = TickOf(options, comparison.done_bytes())});
+  const absl::Status compared =
+      RunWorkers(options.depth, [&] { return comparison.Work(); },
+                 {.stop = [&] { comparison.Stop(); },
+                  .tick = TickOf(options, [&] { return comparison.done_bytes(); })});
   counts->bytes = comparison.done_bytes();
   if (!compared.ok()) return compared;
   if (comparison.first_difference() == kNoDifference) return std::optional<uint64_t>();

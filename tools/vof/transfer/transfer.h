@@ -30,8 +30,10 @@ struct TransferOptions {
 };
 
 struct TransferCounts {
-  uint64_t bytes = 0;       // moved or compared, zeros included
-  uint64_t zero_bytes = 0;  // not stored because they are zeros
+  uint64_t bytes = 0;         // moved or compared, zeros included
+  uint64_t zero_bytes = 0;    // not stored because they are zeros
+  uint64_t prefix_bytes = 0;  // moved from the start on without a gap; `bytes` may lie behind one
+  bool all_moved = false;     // an error that follows is one of making them durable
 };
 
 // Ends with PieceSink::Finish. `counts` is valid after an error, too: what was done before it.

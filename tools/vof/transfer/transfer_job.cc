@@ -182,6 +182,18 @@ std::unique_ptr<PieceSink> MakeSink(const TransferJob& job, const Opened& opened
                                         job.pad_last_block ? LastBlock::kPad : LastBlock::kRefuse);
 }
 
+// What is there after a failure.
+std::string HowFar(const TransferCounts& counts, const std::string& destination) {
+  if (counts.all_moved) {
+    return absl::StrCat("all ", Bytes(counts.bytes), " are copied, but may not be durable in ",
+                        destination);
+  }
+  const uint64_t behind_bytes = counts.bytes - counts.prefix_bytes;
+  return absl::StrCat("the first ", Bytes(counts.prefix_bytes), " are copied",
+                      behind_bytes == 0 ? "" : absl::StrCat(", and ", behind_bytes, " behind them"),
+                      ", not flushed; ", destination, " is incomplete");
+}
+
 }  // namespace
 
 absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
@@ -208,9 +220,9 @@ absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
   summary->elapsed = MonotonicNow() - started;
   if (moved.ok()) return moved;
   // Copied, not made anew: what the initiator attached says which exit code fits.
-  absl::Status failed(moved.code(),
-                      absl::StrCat(moved.message(), " (after ", Bytes(summary->counts.bytes), "; ",
-                                   opened->destination.name, " is incomplete)"));
+  absl::Status failed(
+      moved.code(),
+      absl::StrCat(moved.message(), " (", HowFar(summary->counts, opened->destination.name), ")"));
   moved.ForEachPayload(
       [&](absl::string_view url, const absl::Cord& payload) { failed.SetPayload(url, payload); });
   return failed;

@@ -104,6 +104,12 @@ TEST(TransferTest, FirstErrorIsTheResult) {
     EXPECT_EQ(moved.message(), source_fails ? "fake read error" : "fake write error");
     EXPECT_LT(counts.bytes, 1u << 20);
     EXPECT_EQ(to.num_flushes(), 0);
+    // What is called the first bytes is there, and ends where the failure is at the latest.
+    EXPECT_LE(counts.prefix_bytes, std::min<uint64_t>(counts.bytes, 500'000));
+    EXPECT_TRUE(std::equal(to.bytes().begin(),
+                           to.bytes().begin() + static_cast<ptrdiff_t>(counts.prefix_bytes),
+                           from.bytes().begin()));
+    EXPECT_FALSE(counts.all_moved);
   }
 }
 

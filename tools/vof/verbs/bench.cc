@@ -169,61 +169,57 @@ absl::Status Bench(const BenchFlags& flags, VerbContext* context) {
   return Measure(client->get(), *options, context);
 }
 
-void AddLoadFlags(CLI::App* verb, BenchFlags* flags) {
+std::vector<Flag> FlagsInto(BenchFlags* flags) {
   BenchOptions* options = &flags->options;
-  verb->add_option("--rw", flags->rw,
-                   "read, write, randread, randwrite, rw or randrw (default: randread)")
-      ->type_name("ACCESS");
-  AddCountFlag(verb, "--mix", {0, 100}, &flags->mix_percent,
-               "percent of reads in rw and randrw (default: 70)");
-  AddSizeFlag(verb, "--bs", &options->block_bytes, "bytes of one operation (default: 4K)");
-  AddCountFlag(verb, "--depth", {1, kMaxQueueSize}, &options->depth,
-               "operations in flight on each queue (default: 32)");
-  AddCountFlag(verb, "--queues", {1, kMaxQueuesPerInstance}, &flags->queues,
-               "virtqueues (URI key queues; default: 1)");
-  AddSizeFlag(verb, "--size", &options->span_bytes,
-              "use only the first SIZE bytes (default: all); with loop:, the size of the disk "
-              "(default: 256M)");
-  AddDurationFlag(verb, "--time", &options->time, "how long to measure (default: 10s)");
-  AddCountFlag(verb, "--ops", {1, UINT64_MAX}, &flags->operations,
-               "stop after so many operations, if that comes first");
-  AddDurationFlag(verb, "--warmup", &options->warmup, "run so long before measuring (default: 0)");
-  AddCountFlag(verb, "--seed", {}, &options->seed, "of the random places and data (default: 1)");
-  verb->add_flag("--verify", options->verify,
-                 "write stamped blocks, and check what is read; what was written is read again at "
-                 "the end");
-}
-
-void AddReactorFlags(CLI::App* verb, BenchFlags* flags) {
-  verb->add_option("--cpus", flags->cpus,
-                   "pin one thread to each of these CPUs, as 0-3,6 (default: one thread per queue, "
-                   "not pinned)")
-      ->type_name("LIST");
-  verb->add_flag("--busy-poll", flags->options.busy_poll, "never sleep while waiting");
-  AddCountFlag(verb, "--spin-us", {0, 1'000'000}, &flags->spin_us,
-               "microseconds to poll before sleeping (default: 0)");
+  return {
+      Argument("URI", &options->uri, "the device"),
+      TextFlag("--rw", "ACCESS", &flags->rw,
+               "read, write, randread, randwrite, rw or randrw (default: randread)"),
+      CountFlag("--mix", {0, 100}, &flags->mix_percent,
+                "percent of reads in rw and randrw (default: 70)"),
+      SizeFlag("--bs", &options->block_bytes, "bytes of one operation (default: 4K)"),
+      CountFlag("--depth", {1, kMaxQueueSize}, &options->depth,
+                "operations in flight on each queue (default: 32)"),
+      CountFlag("--queues", {1, kMaxQueuesPerInstance}, &flags->queues,
+                "virtqueues (URI key queues; default: 1)"),
+      SizeFlag("--size", &options->span_bytes,
+               "use only the first SIZE bytes (default: all); with loop:, the size of the disk "
+               "(default: 256M)"),
+      DurationFlag("--time", &options->time, "how long to measure (default: 10s)"),
+      CountFlag("--ops", {1, UINT64_MAX}, &flags->operations,
+                "stop after so many operations, if that comes first"),
+      DurationFlag("--warmup", &options->warmup, "run so long before measuring (default: 0)"),
+      CountFlag("--seed", {}, &options->seed, "of the random places and data (default: 1)"),
+      Switch("--verify", &options->verify,
+             "write stamped blocks, and check what is read; what was written is read again at "
+             "the end"),
+      TextFlag("--cpus", "LIST", &flags->cpus,
+               "pin one thread to each of these CPUs, as 0-3,6 (default: one thread per queue, "
+               "not pinned)"),
+      Switch("--busy-poll", &options->busy_poll, "never sleep while waiting"),
+      CountFlag("--spin-us", {0, 1'000'000}, &flags->spin_us,
+                "microseconds to poll before sleeping (default: 0)"),
+  };
 }
 
 }  // namespace
 
-void AddBenchVerb(VerbSet* verbs) {
+Verb BenchVerb() {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* verb = verbs->Add(
-      {.name = "bench",
-       .summary = "Measures a device: operations per second, bandwidth, latencies.",
-       .details =
-           "Writing modes DESTROY the data of the device (the first --size bytes of it). loop:\n"
-           "URIs need no target: a memory disk is made in this process. An interrupt ends the\n"
-           "benchmark early, with the figures so far.",
-       .examples =
-           "  vof bench tcp://storage/disk0\n"
-           "  vof bench --rw randrw --mix 70 --bs 8K --depth 64 --queues 4 tcp://storage/scratch\n"
-           "  vof bench --rw randrw --verify --size 1G --ops 1000000 tcp://storage/scratch\n"
-           "  vof bench --busy-poll --cpus 2 --depth 1 --json loop:///memory"},
-      [flags](VerbContext* context) { return Bench(*flags, context); });
-  verb->add_option("URI", flags->options.uri, "the device")->required();
-  AddLoadFlags(verb, flags.get());
-  AddReactorFlags(verb, flags.get());
+  return {
+      .name = "bench",
+      .summary = "Measures a device: operations per second, bandwidth, latencies.",
+      .details =
+          "Writing modes DESTROY the data of the device (the first --size bytes of it). loop:\n"
+          "URIs need no target: a memory disk is made in this process. An interrupt ends the\n"
+          "benchmark early, with the figures so far.",
+      .examples =
+          "  vof bench tcp://storage/disk0\n"
+          "  vof bench --rw randrw --mix 70 --bs 8K --depth 64 --queues 4 tcp://storage/scratch\n"
+          "  vof bench --rw randrw --verify --size 1G --ops 1000000 tcp://storage/scratch\n"
+          "  vof bench --busy-poll --cpus 2 --depth 1 --json loop:///memory",
+      .flags = FlagsInto(flags.get()),
+      .run = [flags](VerbContext* context) { return Bench(*flags, context); }};
 }
 
 }  // namespace vof

@@ -70,21 +70,22 @@ absl::Status Discard(const DiscardOptions& options, VerbContext* context) {
 
 }  // namespace
 
-void AddDiscardVerb(VerbSet* verbs) {
+Verb DiscardVerb() {
   auto options = std::make_shared<DiscardOptions>();
-  CLI::App* verb = verbs->Add(
-      {.name = "discard",
-       .summary = "Tells a device that a range is no longer needed. Its data are lost.",
-       .details = "What a discarded range reads as is the device's choice; --zero makes it zeros,\n"
-                  "without storing them where the device can do that.",
-       .examples = "  vof discard --offset 1G --length 512M tcp://storage/disk0\n"
-                   "  vof discard --zero --all tcp://storage/disk0"},
-      [options](VerbContext* context) { return Discard(*options, context); });
-  verb->add_option("URI", options->uri, "the device")->required();
-  AddSizeFlag(verb, "--offset", &options->offset_bytes, "where to begin (default: 0)");
-  AddSizeFlag(verb, "--length", &options->size_bytes, "bytes to discard");
-  verb->add_flag("--all", options->all, "everything from the offset on");
-  verb->add_flag("--zero", options->zero, "write zeroes instead");
+  return {.name = "discard",
+          .summary = "Tells a device that a range is no longer needed. Its data are lost.",
+          .details =
+              "What a discarded range reads as is the device's choice; --zero makes it zeros,\n"
+              "without storing them where the device can do that.",
+          .examples =
+              "  vof discard --offset 1G --length 512M tcp://storage/disk0\n"
+              "  vof discard --zero --all tcp://storage/disk0",
+          .flags = {Argument("URI", &options->uri, "the device"),
+                    SizeFlag("--offset", &options->offset_bytes, "where to begin (default: 0)"),
+                    SizeFlag("--length", &options->size_bytes, "bytes to discard"),
+                    Switch("--all", &options->all, "everything from the offset on"),
+                    Switch("--zero", &options->zero, "write zeroes instead")},
+          .run = [options](VerbContext* context) { return Discard(*options, context); }};
 }
 
 }  // namespace vof

@@ -24,14 +24,14 @@ absl::Status Flush(const std::string& uri, VerbContext* context) {
 
 }  // namespace
 
-void AddFlushVerb(VerbSet* verbs) {
+Verb FlushVerb() {
   auto uri = std::make_shared<std::string>();
-  CLI::App* verb = verbs->Add({.name = "flush",
-                               .summary = "Makes everything that was written to a device durable.",
-                               .details = "",
-                               .examples = "  vof flush tcp://storage/disk0"},
-                              [uri](VerbContext* context) { return Flush(*uri, context); });
-  verb->add_option("URI", *uri, "the device")->required();
+  return {.name = "flush",
+          .summary = "Makes everything that was written to a device durable.",
+          .details = "",
+          .examples = "  vof flush tcp://storage/disk0",
+          .flags = {Argument("URI", uri.get(), "the device")},
+          .run = [uri](VerbContext* context) { return Flush(*uri, context); }};
 }
 
 }  // namespace vof

@@ -23,22 +23,23 @@ absl::Status Info(const std::string& text, VerbContext* context) {
   if (!uri.ok()) return uri.status();
   const auto device = DeviceClient::Connect(*uri, &context->backends, {});
   if (!device.ok()) return device.status();
+  if ((*device)->info().device_type == kBlkDeviceType) return disk.status();
   const DeviceFacts facts{text, AddressOf(**device), (*device)->info(), nullptr};
   return context->output.Result(InfoJson(facts), InfoText(facts));
 }
 
 }  // namespace
 
-void AddInfoVerb(VerbSet* verbs) {
+Verb InfoVerb() {
   auto uri = std::make_shared<std::string>();
-  CLI::App* verb =
-      verbs->Add({.name = "info",
-                  .summary = "Shows what a device is: type, size, features, queues, limits.",
-                  .details = "",
-                  .examples = "  vof info tcp://storage/disk0\n"
-                              "  vof info --json tcp://storage/disk0 | jq .capacity_bytes"},
-                 [uri](VerbContext* context) { return Info(*uri, context); });
-  verb->add_option("URI", *uri, "the device")->required();
+  return {.name = "info",
+          .summary = "Shows what a device is: type, size, features, queues, limits.",
+          .details = "It connects, as any other use does: a device in exclusive use refuses it.",
+          .examples =
+              "  vof info tcp://storage/disk0\n"
+              "  vof info --json tcp://storage/disk0 | jq .capacity_bytes",
+          .flags = {Argument("URI", uri.get(), "the device")},
+          .run = [uri](VerbContext* context) { return Info(*uri, context); }};
 }
 
 }  // namespace vof

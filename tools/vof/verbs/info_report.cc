@@ -183,7 +183,9 @@ Json InfoJson(const DeviceFacts& facts) {
   json["vendor"] = VendorName(session.vendor_id);
   json["vendor_id"] = session.vendor_id;
   json["instance_id"] = session.instance_id;
-  json["epoch"] = session.epoch;
+  // An identifier, not an amount: numbers of JSON are exact up to 2^53 only.
+  json["epoch"] = nullptr;
+  if (session.dialect == Dialect::kV5) json["epoch"] = absl::StrCat(session.epoch);
   json["queues"]["available"] = session.num_queues;
   json["queues"]["sizes"] = Json(session.queue_sizes);
   json["features"]["offered"] = Json(FeatureNames(session.offered_features, session.device_type));

@@ -36,6 +36,15 @@ TEST(InfoReportTest, EmptyListsAreBrackets) {
   EXPECT_THAT(text, HasSubstr("\"sizes\":[]"));
 }
 
+TEST(InfoReportTest, TheEpochIsExact) {
+  SessionInfo session;
+  session.epoch = UINT64_MAX - 1;
+  const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", session, nullptr};
+  EXPECT_EQ(InfoJson(facts)["epoch"], "18446744073709551614");
+  session.dialect = Dialect::kRef;  // does not have one
+  EXPECT_TRUE(InfoJson({"tcp://host/x", "", session, nullptr})["epoch"].is_null());
+}
+
 TEST(InfoReportTest, BlockDevicesTellTheirSize) {
   BlkInfo blk;
   blk.capacity_bytes = 64 << 20;

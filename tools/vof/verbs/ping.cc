@@ -83,19 +83,21 @@ absl::Status Ping(const PingOptions& options, VerbContext* context) {
 
 }  // namespace
 
-void AddPingVerb(VerbSet* verbs) {
+Verb PingVerb() {
   auto options = std::make_shared<PingOptions>();
-  CLI::App* verb = verbs->Add(
-      {.name = "ping",
-       .summary = "Measures how long a target takes to answer.",
-       .details = "Each round is a command on the control queue that does nothing. The device is\n"
-                  "connected meanwhile, as by any other use.",
-       .examples = "  vof ping tcp://storage/disk0\n"
-                   "  vof ping --count 100 --interval 10ms --json tcp://storage/disk0"},
-      [options](VerbContext* context) { return Ping(*options, context); });
-  verb->add_option("URI", options->uri, "the device")->required();
-  AddCountFlag(verb, "--count,-c", {1, 1'000'000}, &options->count, "rounds (default: 4)");
-  AddDurationFlag(verb, "--interval", &options->interval, "time between them (default: 1s)");
+  return {
+      .name = "ping",
+      .summary = "Measures how long a target takes to answer.",
+      .details =
+          "Each round is a command on the control queue that does nothing. The device is\n"
+          "connected meanwhile, as by any other use: one in exclusive use refuses it.",
+      .examples =
+          "  vof ping tcp://storage/disk0\n"
+          "  vof ping --count 100 --interval 10ms --json tcp://storage/disk0",
+      .flags = {Argument("URI", &options->uri, "the device"),
+                CountFlag("--count,-c", {1, 1'000'000}, &options->count, "rounds (default: 4)"),
+                DurationFlag("--interval", &options->interval, "time between them (default: 1s)")},
+      .run = [options](VerbContext* context) { return Ping(*options, context); }};
 }
 
 }  // namespace vof

@@ -29,22 +29,21 @@ absl::Status Read(const ReadOptions& options, VerbContext* context) {
 
 }  // namespace
 
-void AddReadVerb(VerbSet* verbs) {
+Verb ReadVerb() {
   auto options = std::make_shared<ReadOptions>();
-  CLI::App* verb = verbs->Add(
-      {.name = "read",
-       .summary = "Reads bytes of a device to standard output or into a file.",
-       .details = "Offset and length may be any; they need not be multiples of the block size.",
-       .examples = "  vof read --length 512 tcp://storage/disk0 | hexdump -C\n"
-                   "  vof read --offset 1M --length 64K --output part.bin tcp://storage/disk0"},
-      [options](VerbContext* context) { return Read(*options, context); });
-  verb->add_option("URI", options->uri, "the device")->required();
-  AddSizeFlag(verb, "--offset", &options->offset_bytes, "where to begin (default: 0)");
-  AddSizeFlag(verb, "--length", &options->size_bytes,
-              "bytes to read (default: to the end of the device)");
-  verb->add_option("--output,-o", options->output,
-                   "the file to create or truncate (default: standard output)")
-      ->type_name("FILE");
+  return {.name = "read",
+          .summary = "Reads bytes of a device to standard output or into a file.",
+          .details = "Offset and length may be any; they need not be multiples of the block size.",
+          .examples =
+              "  vof read --length 512 tcp://storage/disk0 | hexdump -C\n"
+              "  vof read --offset 1M --length 64K --output part.bin tcp://storage/disk0",
+          .flags = {Argument("URI", &options->uri, "the device"),
+                    SizeFlag("--offset", &options->offset_bytes, "where to begin (default: 0)"),
+                    SizeFlag("--length", &options->size_bytes,
+                             "bytes to read (default: to the end of the device)"),
+                    TextFlag("--output,-o", "FILE", &options->output,
+                             "the file to create or truncate (default: standard output)")},
+          .run = [options](VerbContext* context) { return Read(*options, context); }};
 }
 
 }  // namespace vof

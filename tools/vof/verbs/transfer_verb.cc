@@ -22,6 +22,7 @@ Json ToJson(const TransferJob& job, const TransferSummary& summary) {
   json["source"] = job.source.text;
   json["destination"] = job.destination.text;
   json["bytes"] = summary.counts.bytes;
+  json["prefix_bytes"] = summary.counts.prefix_bytes;
   json["zero_bytes"] = summary.counts.zero_bytes;
   json["elapsed_s"] = seconds;
   json["bytes_per_s"] = seconds > 0 ? static_cast<double>(summary.counts.bytes) / seconds : 0.0;
@@ -73,7 +74,12 @@ absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
                       .tick = tick},
                      &summary);
   progress.Clear();
-  if (!moved.ok() || to_stdout) return moved;
+  if (to_stdout) return moved;
+  if (!moved.ok()) {
+    // Bytes have moved: how far it came is a result, too.
+    if (interrupt != nullptr) (void)output.Result(ToJson(job, summary), "");
+    return moved;
+  }
   return output.Result(ToJson(job, summary), ToText(done_word, summary));
 }
 
