@@ -17,9 +17,11 @@
 namespace vof {
 namespace {
 
-// What an accept that is under way finds when its listener is gone.
+// What an accept that is under way finds when its listener is gone; also while the handler runs,
+// which may destroy the listener.
 struct Acceptor {
-  AcceptHandler accept;  // empty: the listener is gone; only touched on the listener's reactor
+  AcceptHandler accept;
+  bool is_open = true;  // only touched on the listener's reactor
 };
 
 std::string KeyOf(const Uri& uri) {
@@ -56,7 +58,7 @@ class LoopbackListener final : public Listener {
       std::lock_guard<std::mutex> lock(universe_->mutex);
       universe_->places.erase(key_);
     }
-    acceptor_->accept = nullptr;
+    acceptor_->is_open = false;
   }
 
   const Uri& address() const override { return address_; }
@@ -76,7 +78,7 @@ std::unique_ptr<Link> MakeLink(LoopbackStream stream) {
 void PostAccept(const LoopbackUniverse::Place& place, LoopbackStream server) {
   auto link = std::make_shared<std::unique_ptr<Link>>(MakeLink(std::move(server)));
   place.reactor->Post([acceptor = place.acceptor, link] {
-    if (acceptor->accept) acceptor->accept(std::move(*link));
+    if (acceptor->is_open) acceptor->accept(std::move(*link));
   });
 }
 
@@ -89,7 +91,7 @@ LoopbackBackend::LoopbackBackend(const LoopbackOptions& options, Faults faults)
 
 absl::StatusOr<std::unique_ptr<Listener>> LoopbackBackend::Listen(const Uri& uri, Reactor* reactor,
                                                                   AcceptHandler accept) {
-  auto acceptor = std::make_shared<Acceptor>(Acceptor{std::move(accept)});
+  auto acceptor = std::make_shared<Acceptor>(Acceptor{std::move(accept), true});
   const std::string key = KeyOf(uri);
   {
     std::lock_guard<std::mutex> lock(universe_->mutex);

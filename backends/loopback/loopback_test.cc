@@ -123,6 +123,26 @@ TEST_F(LoopbackBackendTest, ListenerThatEndsDropsWhatWasUnderWay) {
   EXPECT_FALSE(backend.Dial(*ParseUri("loop:///d"), 0).ok());
 }
 
+TEST_F(LoopbackBackendTest, ListenerMayEndInItsOwnHandler) {
+  LoopbackBackend backend;
+  std::unique_ptr<Listener> listener;
+  auto canary = std::make_shared<int>(7);  // goes with the handler
+  int accepted = 0;
+  auto opened = backend.Listen(*ParseUri("loop:///"), reactor_.get(),
+                               [&listener, &accepted, canary](std::unique_ptr<Link>) {
+                                 listener.reset();
+                                 accepted += *canary;
+                               });
+  ASSERT_TRUE(opened.ok());
+  listener = *std::move(opened);
+  const auto first = backend.Dial(*ParseUri("loop:///d"), 0);
+  const auto second = backend.Dial(*ParseUri("loop:///d"), 0);
+  ASSERT_TRUE(first.ok() && second.ok());
+  for (int i = 0; i < 10; ++i) reactor_->RunOnce(0);
+  EXPECT_EQ(accepted, 7);
+  EXPECT_FALSE(backend.Dial(*ParseUri("loop:///d"), 0).ok());
+}
+
 TEST_F(LoopbackBackendTest, DialsFromOtherThreads) {
   LoopbackBackend backend;
   auto listener = Listen(backend, "loop:///");

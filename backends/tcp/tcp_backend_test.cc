@@ -3,12 +3,18 @@
 // Listening and dialling over the loopback interface.
 #include "backends/tcp/tcp_backend.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -237,6 +243,83 @@ TEST_F(TcpBackendTest, ListenerEndsWhenDestroyed) {
   const Uri there = listener->address();
   listener.reset();
   EXPECT_TRUE(absl::IsUnavailable(tcp.Dial(there, In(kNanosecondsPerSecond)).status()));
+}
+
+TEST_F(TcpBackendTest, ListenerMayEndInItsOwnHandler) {
+  TcpBackend tcp;
+  std::unique_ptr<Listener> listener;
+  auto canary = std::make_shared<int>(7);  // goes with the handler
+  int accepted = 0;
+  auto opened = tcp.Listen(Address("tcp://127.0.0.1:0"), reactor_.get(),
+                           [&listener, &accepted, canary](std::unique_ptr<Link>) {
+                             listener.reset();
+                             accepted += *canary;
+                           });
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  listener = *std::move(opened);
+  const Uri there = listener->address();
+  // Several wait: the loop that accepts them must not go on.
+  std::vector<absl::StatusOr<std::unique_ptr<Link>>> links;
+  for (int i = 0; i < 3; ++i) links.push_back(tcp.Dial(there, In(5 * kNanosecondsPerSecond)));
+  for (int i = 0; i < 100 && accepted == 0; ++i) reactor_->RunOnce(Milliseconds(10));
+  for (int i = 0; i < 10; ++i) reactor_->RunOnce(0);
+  EXPECT_EQ(accepted, 7);
+  EXPECT_TRUE(absl::IsUnavailable(tcp.Dial(there, In(kNanosecondsPerSecond)).status()));
+}
+
+// In a network of its own, whose loopback interface has a link-local address.
+constexpr int kMayNotMakeNetworks = 77;
+
+bool AddLinkLocalAddress() {
+  const FileDescriptor v4(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const FileDescriptor v6(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq up{};
+  std::strncpy(up.ifr_name, "lo", sizeof(up.ifr_name) - 1);
+  up.ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK;
+  // linux/ipv6.h has it, and clashes with the C library's headers.
+  struct {
+    in6_addr address{};
+    uint32_t prefix_length = 64;
+    int interface_index = 0;
+  } add;
+  add.interface_index = static_cast<int>(if_nametoindex("lo"));
+  return ioctl(v4.get(), SIOCSIFFLAGS, &up) == 0 &&
+         inet_pton(AF_INET6, "fe80::1", &add.address) == 1 &&
+         ioctl(v6.get(), SIOCSIFADDR, &add) == 0;
+}
+
+int ConnectOverScopedAddress() {
+  if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+    return kMayNotMakeNetworks;
+  }
+  if (!AddLinkLocalAddress()) return kMayNotMakeNetworks;
+  auto reactor = *Reactor::Create({});
+  std::vector<std::unique_ptr<Link>> accepted;
+  TcpBackend tcp;
+  auto listener =
+      tcp.Listen(Address("tcp://[fe80::1%25lo]:0"), reactor.get(),
+                 [&accepted](std::unique_ptr<Link> link) { accepted.push_back(std::move(link)); });
+  if (!listener.ok()) return 1;
+  const auto link = tcp.Dial((*listener)->address(), In(5 * kNanosecondsPerSecond));
+  if (!link.ok()) return 2;
+  for (int i = 0; i < 100 && accepted.empty(); ++i) reactor->RunOnce(Milliseconds(10));
+  if (accepted.size() != 1) return 3;
+  const std::string scoped = "fe80::1%lo";
+  if (accepted[0]->peer().address.find(scoped) == std::string::npos) return 4;
+  if ((*link)->peer().address.find(scoped) == std::string::npos) return 5;
+  accepted.clear();
+  return 0;
+}
+
+TEST_F(TcpBackendTest, ConnectsOverAScopedAddress) {
+  reactor_.reset();  // a child has no use for it
+  EXPECT_EXIT(
+      {
+        const int result = ConnectOverScopedAddress();
+        if (result == kMayNotMakeNetworks) fprintf(stderr, "SKIPPED: may not make a network\n");
+        _exit(result == kMayNotMakeNetworks ? 0 : result);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST_F(TcpBackendTest, BufferSizesReachTheSocket) {

@@ -140,9 +140,13 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
 }
 
 TcpListener::TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept)
-    : options_(options), reactor_(reactor), accept_(std::move(accept)), reserve_(OpenReserve()) {}
+    : options_(options),
+      reactor_(reactor),
+      acceptor_(std::make_shared<Acceptor>(Acceptor{std::move(accept), true})),
+      reserve_(OpenReserve()) {}
 
 TcpListener::~TcpListener() {
+  acceptor_->is_open = false;
   StopWatching();
   if (pause_timer_ != 0) reactor_->CancelTimer(pause_timer_);
 }
@@ -160,7 +164,8 @@ void TcpListener::StopWatching() {
 }
 
 void TcpListener::AcceptFrom(int listening_fd) {
-  for (int i = 0; i < kAcceptBudget; ++i) {
+  const std::shared_ptr<Acceptor> acceptor = acceptor_;
+  for (int i = 0; i < kAcceptBudget && acceptor->is_open; ++i) {
     FileDescriptor fd(accept4(listening_fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) {
       const int error = errno;
@@ -171,7 +176,9 @@ void TcpListener::AcceptFrom(int listening_fd) {
     }
     // Fails when the client is gone already: nobody to tell.
     absl::StatusOr<TcpStream> stream = TcpStream::Adopt(std::move(fd), options_);
-    if (stream.ok()) accept_(std::make_unique<StreamLink<TcpStream>>(*std::move(stream)));
+    if (stream.ok()) {
+      acceptor->accept(std::make_unique<StreamLink<TcpStream>>(*std::move(stream)));
+    }
   }
 }
 

@@ -52,9 +52,15 @@ class TcpListener final : public Listener {
   void TurnAway(int listening_fd);
   void Pause();
 
+  // Outlives the listener while the handler runs, which may destroy it.
+  struct Acceptor {
+    AcceptHandler accept;
+    bool is_open = true;
+  };
+
   const SocketOptions options_;
   Reactor* const reactor_;
-  const AcceptHandler accept_;
+  const std::shared_ptr<Acceptor> acceptor_;
   Uri address_;
   std::vector<FileDescriptor> sockets_;
   FileDescriptor reserve_;

@@ -45,7 +45,8 @@ class Link {
 // Takes what a listener accepted; called on the listener's reactor.
 using AcceptHandler = std::function<void(std::unique_ptr<Link>)>;
 
-// Accepting goes on until it is destroyed (on its reactor's thread, or after that stopped).
+// Accepting goes on until it is destroyed (on its reactor's thread, the accept handler included, or
+// after that stopped).
 class Listener {
  public:
   virtual ~Listener() = default;
