@@ -51,6 +51,11 @@ inline constexpr int kMissedKeepalives = 3;  // silent intervals after which the
 // its own direction), and to read on until the peer has seen it.
 inline constexpr Nanoseconds kFlushTimeout = 5 * kNanosecondsPerSecond;
 inline constexpr Nanoseconds kLingerTimeout = 1 * kNanosecondsPerSecond;
+// A target that goes down reads on that long from an initiator that keeps sending.
+inline constexpr Nanoseconds kDrainSettleTime = 100 * kNanosecondsPerMillisecond;
+// A device that goes down with its target has that long to complete what it holds; then the memory
+// of these requests is left to it.
+inline constexpr Nanoseconds kDeviceTimeout = 30 * kNanosecondsPerSecond;
 inline constexpr uint32_t kMinKeepaliveMs = 100;
 inline constexpr uint32_t kMaxKeepaliveMs = 3'600'000;
 
@@ -62,7 +67,7 @@ inline constexpr size_t kScratchBytes = 256u << 10;
 inline constexpr size_t kDefaultPoolBytes = 128u << 20;
 inline constexpr size_t kMinPoolBytes = 2 * size_t{8u << 20};
 // Above this a payload is received straight into its own memory; below, copied from the scratch
-// buffer: see BM_ReceiveThreshold in testing/bench.
+// buffer: see BM_ReceiveThreshold in testing/bench/receive_benchmark.cc.
 inline constexpr size_t kDirectReceiveBytes = 16u << 10;
 // Unsent answers to commands beyond a queue's size: the reader pauses above this.
 inline constexpr size_t kMaxReplyBacklogBytes = 64u << 10;

@@ -47,7 +47,9 @@ std::optional<DeviceOptionProblem> CheckDeviceOptions(const DeviceFactory& facto
                 out->append(help.key);
               }))};
     }
-    if (found->second) return DeviceOptionProblem{option.key, "is given twice"};
+    if (found->second) {
+      return DeviceOptionProblem{option.key, absl::StrCat("\"", option.key, "\" is given twice")};
+    }
     found->second = true;
   }
   return factory.Check(options);

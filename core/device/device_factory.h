@@ -57,6 +57,13 @@ class DeviceFactory {
   // Makes the device; opens files, takes memory. `options` passed Check. Errors say what to do.
   virtual absl::StatusOr<std::shared_ptr<Device>> Make(std::string_view name,
                                                        const DeviceOptionList& options) const = 0;
+  // `options`, and for those that are missing what Make would take, in the order of options(). What
+  // has no default that can be written down stays missing.
+  virtual DeviceOptionList WithDefaults(std::string_view name,
+                                        const DeviceOptionList& options) const {
+    (void)name;
+    return options;
+  }
 };
 
 class DeviceFactoryRegistry {

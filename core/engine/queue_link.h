@@ -20,9 +20,13 @@
 #include <utility>
 
 #include "core/base/executor.h"
+#include "core/base/time.h"
+#include "core/engine/queue_end.h"
 #include "core/wire/command.h"
 
 namespace vof {
+
+class TargetInstance;
 
 // What every queue of an instance has to know.
 struct InstanceState {
@@ -60,9 +64,19 @@ class AttachedQueue {
   virtual void OnControlReply(CommandKind kind, const Completion& completion) = 0;
   // The device changed its configuration.
   virtual void OnConfigChanged() = 0;
-  // The target goes down: takes no more commands and closes when those in flight are answered.
-  virtual void BeginDrain() = 0;
+  // The target goes down: takes the commands that the peer has sent by now and no more, and closes
+  // when they are answered. A peer that makes no progress with what it owes is cut off after
+  // `stall_timeout`, so that the memory it holds goes to those who can use it. Idempotent.
+  virtual void BeginDrain(Nanoseconds stall_timeout) = 0;
   virtual bool is_control_queue() const = 0;
+
+  // --- For reports ---
+  virtual const TargetInstance& instance() const = 0;
+  // Settled once the transport is closed.
+  virtual const QueueEnd& end() const = 0;
+  // Whether nothing was left to answer when the drain began, and nothing came.
+  virtual bool drained_idle() const = 0;
+  virtual QueueCounters counters() const = 0;
 
  protected:
   ~AttachedQueue() = default;

@@ -11,6 +11,7 @@
 #ifndef VOF_CORE_ENGINE_STALL_WATCH_H_
 #define VOF_CORE_ENGINE_STALL_WATCH_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/base/time.h"
@@ -30,12 +31,14 @@ class StallWatch {
     }
     bytes_moved_ = bytes_moved;
   }
+  // Never makes it longer.
+  void Shorten(Nanoseconds timeout) { timeout_ = std::min(timeout_, timeout); }
   // Of the last Update.
   MonotonicTime deadline() const { return DeadlineAfter(since_, timeout_); }
   bool Expired(MonotonicTime now) const { return now >= deadline(); }
 
  private:
-  const Nanoseconds timeout_;
+  Nanoseconds timeout_;
   MonotonicTime since_ = kInfiniteFuture;  // since when it has owed without progress
   uint64_t bytes_moved_ = 0;
 };

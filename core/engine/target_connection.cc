@@ -36,12 +36,17 @@ TargetConnection::~TargetConnection() {
   if (admitted_) directory_->ReleaseConnection();
 }
 
-void TargetConnection::BeginDrain() {
+void TargetConnection::BeginDrain(Nanoseconds stall_timeout) {
   if (link_->queue != nullptr) {
-    link_->queue->BeginDrain();
+    link_->queue->BeginDrain(stall_timeout);
   } else if (!queue_ && (phase_ == Phase::kCollecting || phase_ == Phase::kWaiting)) {
     CloseWithoutAnswer("the target goes down");
   }
+}
+
+bool TargetConnection::has_virtqueues() const {
+  return queue_ && link_->queue->is_control_queue() &&
+         link_->queue->instance().num_connected_queues() > 0;
 }
 
 int TargetConnection::PrepareRead(MutableBuffer scratch, std::span<MutableBuffer> into) {
@@ -106,6 +111,8 @@ void TargetConnection::OnConnect() {
     const WireError error =
         DecodeConnectBody(dialect_, received.last<kConnectBodyBytes>(), request.body.emplace());
     if (error != WireError::kNone) return CloseWithoutAnswer(std::string(WireErrorText(error)));
+    initiator_name_ = request.body->initiator_name;
+    target_name_ = request.body->target_name;
   }
   phase_ = Phase::kWaiting;
   if (connect_.instance_id == kControlInstanceId) {
@@ -127,7 +134,7 @@ void TargetConnection::ConnectControl(ConnectRequest request) {
 void TargetConnection::OnControlGranted(const ControlGrant& grant) {
   if (phase_ != Phase::kWaiting) return;
   if (grant.cause != Cause::kOk) {
-    Refuse(grant.cause);
+    Refuse(grant.cause, grant.obstacle);
   } else if (dialect_ == Dialect::kV5) {
     StartControl<V5>(grant.place);
   } else {
@@ -141,8 +148,8 @@ void TargetConnection::ConnectQueue(const ConnectRequest& request) {
   if (grant.cause != Cause::kOk) return Refuse(grant.cause);
   auto device = grant.place->instance()->device().OpenQueue(grant.place->index());
   if (!device.ok()) {
-    end_reason_ = device.status().ToString();
-    return Refuse(Cause::kLimit);
+    return Refuse(Cause::kLimit,
+                  "the device cannot open it: " + std::string(device.status().message()));
   }
   if (dialect_ == Dialect::kV5) {
     StartQueue<V5>(std::move(grant), *std::move(device));
@@ -158,6 +165,7 @@ void TargetConnection::StartControl(std::shared_ptr<ControlPlace> place) {
   stream->set_wake([this] { Wake(); });
   stream->StartControl(std::move(place));
   Run(std::move(stream));
+  Tell(NewEvent(TargetEventKind::kSessionAccepted));
 }
 
 template <Codec C>
@@ -168,6 +176,7 @@ void TargetConnection::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue>
   stream->StartQueue(std::move(grant), std::move(device));
   Run(std::move(stream));
   if (on_virtqueue_) on_virtqueue_();
+  Tell(NewEvent(TargetEventKind::kQueueAccepted));
 }
 
 void TargetConnection::Run(std::unique_ptr<StreamEngine> queue) {
@@ -175,7 +184,34 @@ void TargetConnection::Run(std::unique_ptr<StreamEngine> queue) {
   deadline_ = kInfiniteFuture;
 }
 
-void TargetConnection::Refuse(Cause cause) {
+TargetEvent TargetConnection::NewEvent(TargetEventKind kind) const {
+  TargetEvent event;
+  event.kind = kind;
+  event.dialect = dialect_;
+  event.instance_id = connect_.instance_id;
+  event.queue_index = connect_.queue_index;
+  event.peer = peer_.address;
+  if (peer_.port != 0) event.peer += ":" + std::to_string(peer_.port);
+  event.initiator_name = initiator_name_;
+  event.target_name = target_name_;
+  if (queue_) {  // a virtqueue may have left its names out
+    const InstanceIdentity& identity = link_->queue->instance().identity();
+    event.instance_id = identity.id;
+    event.initiator_name = identity.body.initiator_name;
+    event.target_name = identity.body.target_name;
+  }
+  return event;
+}
+
+void TargetConnection::ReportHeld() const {
+  if (!queue_) return;
+  TargetEvent event = NewEvent(TargetEventKind::kQueueHeld);
+  event.end = EndCause::kDevice;
+  event.why = "requests that it has not completed keep their memory until it does";
+  Tell(event);
+}
+
+void TargetConnection::Refuse(Cause cause, std::string why) {
   Completion completion;
   completion.command_id = connect_.command_id;
   completion.cause = cause;
@@ -185,7 +221,13 @@ void TargetConnection::Refuse(Cause cause) {
     Ref::EncodeCompletion(CommandKind::kConnect, completion, refusal_);
   }
   phase_ = Phase::kRefused;
-  if (end_reason_.empty()) end_reason_ = "its Connect was refused";
+  const bool is_control = connect_.instance_id == kControlInstanceId;
+  TargetEvent event =
+      NewEvent(is_control ? TargetEventKind::kSessionRefused : TargetEventKind::kQueueRefused);
+  event.cause = cause;
+  event.why = why.empty() ? std::string(RefusalText(cause)) : std::move(why);
+  end_reason_ = "refused: " + event.why;
+  Tell(event);
 }
 
 void TargetConnection::CloseWithoutAnswer(std::string reason) {
@@ -225,13 +267,26 @@ void TargetConnection::OnTimer(MonotonicTime now) {
 }
 
 void TargetConnection::OnClosed(CloseReason reason, int error, MonotonicTime now) {
-  if (queue_) return queue_->OnClosed(reason, error, now);
+  if (queue_) {
+    queue_->OnClosed(reason, error, now);
+    TargetEvent event = NewEvent(link_->queue->is_control_queue() ? TargetEventKind::kSessionEnded
+                                                                  : TargetEventKind::kQueueEnded);
+    event.end = link_->queue->end().cause;
+    event.why = link_->queue->end().why;
+    return Tell(event);
+  }
+  if (phase_ != Phase::kRefused) {
+    TargetEvent event = NewEvent(TargetEventKind::kConnectionUnused);
+    if (end_reason_.empty()) end_reason_ = "closed before a complete Connect";
+    event.why = end_reason_;
+    Tell(event);
+  }
   phase_ = Phase::kClosed;
 }
 
 std::string TargetConnection::Describe() const {
-  if (queue_) return queue_->Describe() + " at " + peer_.address;
-  return "connection from " + peer_.address + " without a queue" +
+  if (queue_) return queue_->Describe();
+  return std::string("connection without a queue") +
          (end_reason_.empty() ? "" : " (" + end_reason_ + ")");
 }
 

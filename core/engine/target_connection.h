@@ -22,6 +22,7 @@
 #include "core/engine/queue_link.h"
 #include "core/engine/stream_engine.h"
 #include "core/engine/target_directory.h"
+#include "core/engine/target_events.h"
 #include "core/transport/byte_stream.h"
 #include "core/wire/codec.h"
 
@@ -33,14 +34,27 @@ class TargetConnection final : public StreamEngine {
                    MonotonicTime now);
   ~TargetConnection() override;
 
-  // The target goes down: a queue finishes what is in flight and closes; a handshake is cut off.
-  void BeginDrain();
+  // The target goes down: a queue answers what it was sent, then closes
+  // (AttachedQueue::BeginDrain); a handshake is cut off. A control queue takes its instance with
+  // it, so its virtqueues go first.
+  void BeginDrain(Nanoseconds stall_timeout = kStallTimeout);
+  // It has ended by a drain, nobody waits for an answer: the transport need not linger.
+  bool drained_idle() const { return finished() && (!queue_ || link_->queue->drained_idle()); }
+  // Told of what becomes of this connection, on its thread. Before the first byte is read.
+  void set_observer(TargetObserver observer) { observer_ = std::move(observer); }
   // Called once, when it has become a virtqueue (what a balancer counts).
   void set_on_virtqueue(std::function<void()> on_virtqueue) {
     on_virtqueue_ = std::move(on_virtqueue);
   }
   // Whether it became a virtqueue (these are drained before control queues).
   bool is_virtqueue() const { return link_->queue != nullptr && !link_->queue->is_control_queue(); }
+  // Whether it is the control queue of an instance that has virtqueues.
+  bool has_virtqueues() const;
+  // What it did as a virtqueue so far.
+  QueueCounters counters() const { return queue_ ? link_->queue->counters() : QueueCounters(); }
+  // The device does not give back its requests although the connection is closed: tells the
+  // observer.
+  void ReportHeld() const;
 
   // --- StreamEngine ---
   int PrepareRead(MutableBuffer scratch, std::span<MutableBuffer> into) override;
@@ -92,7 +106,11 @@ class TargetConnection final : public StreamEngine {
   template <Codec C>
   void StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device);
   void Run(std::unique_ptr<StreamEngine> queue);
-  void Refuse(Cause cause);
+  void Refuse(Cause cause, std::string why = "");
+  TargetEvent NewEvent(TargetEventKind kind) const;
+  void Tell(const TargetEvent& event) const {
+    if (observer_) observer_(event);
+  }
   void CloseWithoutAnswer(std::string reason);
 
   static constexpr size_t kLongestConnect = kHeaderBytes + 24 + kConnectBodyBytes;
@@ -115,6 +133,8 @@ class TargetConnection final : public StreamEngine {
   std::array<std::byte, kHeaderBytes> refusal_{};
   size_t refusal_sent_bytes_ = 0;
   std::string end_reason_;
+  TargetObserver observer_;
+  std::string initiator_name_, target_name_;  // as received
 
   std::function<void()> on_virtqueue_;
   std::unique_ptr<StreamEngine> queue_;  // once connected

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quoted.h"
 
 namespace vof {
 namespace {
@@ -129,7 +130,7 @@ void TargetDirectory::ConnectControl(ConnectRequest request, std::shared_ptr<Que
   }
   // Foreign code runs without our lock.
   if (access && !access(request.peer, request.body->initiator_name, request.body->target_name)) {
-    link->executor->Post([done = std::move(done)] { done({Cause::kAccess, nullptr}); });
+    link->executor->Post([done = std::move(done)] { done({.cause = Cause::kAccess}); });
     return;
   }
   Replies replies;
@@ -148,7 +149,7 @@ void TargetDirectory::TryConnect(PendingConnect pending, Replies* replies) {
     grant.cause = Cause::kUnknownName;
   } else {
     bool must_wait = false;
-    grant.cause = FindObstacle(pending.request, it->second, &must_wait);
+    grant.cause = FindObstacle(pending.request, it->second, &must_wait, &grant.obstacle);
     if (must_wait) {
       pending_.push_back(std::move(pending));
       return;
@@ -170,7 +171,7 @@ void TargetDirectory::Post(Replies replies) {
 // replaces (same names, same token: an older life of the same initiator), or the last user of an
 // exclusive device who is leaving already.
 Cause TargetDirectory::FindObstacle(const ConnectRequest& request, const DeviceEntry& entry,
-                                    bool* must_wait) {
+                                    bool* must_wait, std::string* obstacle) {
   Cause cause = Cause::kOk;
   for (auto& [id, instance] : instances_) {
     const InstanceIdentity& other = instance->identity();
@@ -182,11 +183,14 @@ Cause TargetDirectory::FindObstacle(const ConnectRequest& request, const DeviceE
       *must_wait = true;
     } else if (entry.exclusive) {
       cause = Cause::kExclusiveUse;
+      *obstacle = absl::StrCat("the device is in exclusive use by session ", id, " of ",
+                               Quoted(other.body.initiator_name), " at ", other.peer.address);
     }
   }
   if (*must_wait || cause != Cause::kOk) return cause;
-  if (instances_.size() >= options_.max_instances) return Cause::kLimit;
-  return Cause::kOk;
+  if (instances_.size() < options_.max_instances) return Cause::kOk;
+  *obstacle = absl::StrCat("the limit of ", options_.max_instances, " sessions is reached");
+  return Cause::kLimit;
 }
 
 std::shared_ptr<TargetInstance> TargetDirectory::MakeInstance(const ConnectRequest& request,

@@ -86,7 +86,8 @@ class QueuePlace {
 
 struct ControlGrant {
   Cause cause = Cause::kOk;
-  std::shared_ptr<ControlPlace> place;  // null unless kOk
+  std::string obstacle = {};                      // more than the cause tells, for the target's log
+  std::shared_ptr<ControlPlace> place = nullptr;  // null unless kOk
 };
 
 struct QueueGrant {
@@ -165,7 +166,8 @@ class TargetDirectory {
   // All of these under mutex_. Replies are posted after it is released: an executor that has
   // stopped destroys them at once, and the grants in them with it.
   void TryConnect(PendingConnect pending, Replies* replies);
-  Cause FindObstacle(const ConnectRequest& request, const DeviceEntry& entry, bool* must_wait);
+  Cause FindObstacle(const ConnectRequest& request, const DeviceEntry& entry, bool* must_wait,
+                     std::string* obstacle);
   std::shared_ptr<TargetInstance> MakeInstance(const ConnectRequest& request,
                                                const DeviceEntry& entry,
                                                std::shared_ptr<QueueLink> link);

@@ -138,8 +138,8 @@ TYPED_TEST(TargetFlowDialectTest, AQueueThatClosesWhileItWaitsLetsTheNextOneGo) 
   EXPECT_EQ(target.device->queue(1)->requests, 1);
 }
 
-// Neither a queue that drains nor one that is reset keeps others waiting for memory it will not
-// take.
+// One that drains takes what it was sent first; one that is reset will not take it, so others do not
+// wait for it.
 TYPED_TEST(TargetFlowDialectTest, AQueueThatStopsTakingCommandsLeavesTheLine) {
   for (const bool drain : {true, false}) {
     TargetHarness target(Buffered());
@@ -155,6 +155,11 @@ TYPED_TEST(TargetFlowDialectTest, AQueueThatStopsTakingCommandsLeavesTheLine) {
     ASSERT_TRUE(target.pool.has_waiters());
     if (drain) {
       session.queue->engine().BeginDrain();
+      session.queue->Run();
+      EXPECT_FALSE(session.queue->closed());
+      hog.Release();
+      session.queue->Run();
+      EXPECT_EQ(device->requests, 2);
       second->Send(RequestBytes<TypeParam>(1, kPayload, 600));
       EXPECT_EQ(target.device->queue(1)->requests, 1);
     } else {

@@ -26,6 +26,7 @@
 
 #include "core/engine/byte_stash.h"
 #include "core/engine/engine_host.h"
+#include "core/engine/queue_end.h"
 #include "core/engine/queue_link.h"
 #include "core/engine/stall_watch.h"
 #include "core/engine/stream_engine.h"
@@ -101,8 +102,12 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   void OnInstanceClosed() override;
   void OnControlReply(CommandKind kind, const Completion& completion) override;
   void OnConfigChanged() override;
-  void BeginDrain() override { EndWhenIdle("drained"); }
+  void BeginDrain(Nanoseconds stall_timeout) override;
   bool is_control_queue() const override { return queue_ == nullptr; }
+  const TargetInstance& instance() const override { return *instance_; }
+  const QueueEnd& end() const override { return end_; }
+  bool drained_idle() const override { return drain_.idle; }
+  QueueCounters counters() const override { return queue_ ? queue_->counters() : QueueCounters(); }
 
  private:
   enum class Ending : uint8_t {
@@ -133,15 +138,27 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
     return 0;
   }
 
+  // What the peer had sent before the drain began is taken first.
+  struct Drain {
+    static constexpr uint64_t kLookAgain = UINT64_MAX;
+    bool active = false;
+    bool idle = false;
+    uint64_t seen_bytes = kLookAgain;  // received when it was looked at last
+    uint64_t sent_before = 0;
+    MonotonicTime settled_at = kInfiniteFuture;  // reads no more from then on
+  };
+
   // --- Acting and ending ---
   bool WriteCompleted();
   bool FinishReset(MonotonicTime now);
   bool FinishEnding();
   void WatchForStall(MonotonicTime now);
   void WriteIdleGrant();
-  void CloseNow(std::string_view why);
-  void CloseNow(WireError error) { CloseNow(WireErrorText(error)); }
-  void EndWhenIdle(std::string_view why);
+  bool DrainMustWait() const { return stalled_ || receiving_.size_bytes > 0 || !resets_.empty(); }
+  bool ContinueDrain(MonotonicTime now);
+  void CloseNow(EndCause cause, std::string_view why);
+  void CloseNow(WireError error) { CloseNow(EndCause::kProtocol, WireErrorText(error)); }
+  void EndWhenIdle(EndCause cause, std::string_view why);
   void Arrive();
   void DropReceiving();
   void End();
@@ -178,7 +195,8 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   std::optional<uint16_t> disconnect_id_;
   Ending ending_ = Ending::kNo;
   bool closed_ = false;
-  std::string end_reason_;
+  Drain drain_;
+  QueueEnd end_;
 };
 
 }  // namespace vof

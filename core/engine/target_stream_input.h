@@ -124,7 +124,8 @@ size_t TargetStream<C>::HandleVq(const Command& command, std::span<const std::by
       Refuse(command, Cause::kInLength);
       break;
   }
-  EndWhenIdle(WireErrorText(WireError::kRequestTooLarge));  // its payload is never read
+  EndWhenIdle(EndCause::kProtocol,
+              WireErrorText(WireError::kRequestTooLarge));  // its payload is never read
   return 0;
 }
 
@@ -192,7 +193,7 @@ template <Codec C>
 size_t TargetStream<C>::HandleControlV5(const Command& command) {
   if (command.kind == CommandKind::kDisconnect) {
     disconnect_id_ = command.command_id;
-    EndWhenIdle("disconnected");
+    EndWhenIdle(EndCause::kDisconnected, "disconnected");
     return kHeaderBytes;
   }
   if (queue_) {  // a virtqueue knows nothing else; a keepalive does no harm
@@ -218,7 +219,7 @@ size_t TargetStream<C>::HandleControlRef(const Command& command) {
   if (control_->has_blocking()) return Stall();
   if (command.kind == CommandKind::kDisconnect) {
     disconnect_id_ = command.command_id;
-    EndWhenIdle("disconnected");
+    EndWhenIdle(EndCause::kDisconnected, "disconnected");
     return kHeaderBytes;
   }
   Completion completion;

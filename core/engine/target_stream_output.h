@@ -8,6 +8,7 @@
 #define VOF_CORE_ENGINE_TARGET_STREAM_OUTPUT_H_
 
 #include "core/base/check.h"
+#include "core/base/quoted.h"
 #include "core/engine/target_stream.h"  // IWYU pragma: keep
 
 namespace vof {
@@ -23,7 +24,7 @@ void TargetStream<C>::StartControl(std::shared_ptr<ControlPlace> place) {
   control_.emplace(ControlServer::Config{directory_, instance_, link_, true});
   AnswerConnect();
   // Replaced before it started: the message about it found nobody.
-  if (instance_->closing()) CloseNow("the instance ended");
+  if (instance_->closing()) CloseNow(EndCause::kInstanceEnded, "replaced by a newer session");
 }
 
 template <Codec C>
@@ -76,6 +77,8 @@ bool TargetStream<C>::Advance(MonotonicTime now) {
     moved = true;
     if (queue_) WriteCompleted();
   }
+  if (drain_.active && ending_ == Ending::kNo) [[unlikely]]
+    moved |= ContinueDrain(now);
   if (ending_ == Ending::kIdle) moved |= FinishEnding();
   if (queue_) WriteIdleGrant();
   WatchForStall(now);
@@ -90,7 +93,7 @@ bool TargetStream<C>::WriteCompleted() {
     if (C::kDialect == Dialect::kRef && request->cause != Cause::kOk) [[unlikely]] {
       // Initiators ignore the wire status of a vring command: only the loss of the queue tells
       // them.
-      CloseNow("the device failed a request without an answer");
+      CloseNow(EndCause::kDevice, "the device failed a request without an answer");
       break;
     }
     if (!writer_->HasRoomFor(*request)) break;
@@ -165,7 +168,9 @@ template <Codec C>
 MonotonicTime TargetStream<C>::NextDeadline() const {
   if (closed_) return reset_deadline_;
   const MonotonicTime silence = DeadlineAfter(last_receive_, control_->silence_limit());
-  return std::min({reset_deadline_, silence, stall_.deadline()});
+  const bool settling = drain_.active && ending_ == Ending::kNo && !DrainMustWait();
+  const MonotonicTime settled = settling ? drain_.settled_at : kInfiniteFuture;
+  return std::min({reset_deadline_, silence, stall_.deadline(), settled});
 }
 
 template <Codec C>
@@ -173,15 +178,19 @@ void TargetStream<C>::OnTimer(MonotonicTime now) {
   if (now >= reset_deadline_) {
     // The device does not let go of its requests. The reset is answered all the same; this queue is
     // lost.
-    CloseNow("the device did not finish its requests within the reset time-out");
+    CloseNow(EndCause::kDevice, "the device did not finish its requests within the reset time-out");
     Arrive();
   }
   if (!closed_ && now >= DeadlineAfter(last_receive_, control_->silence_limit())) {
-    CloseNow("the initiator was silent for too many keepalive intervals");
+    CloseNow(EndCause::kSilent, "the initiator was silent for too many keepalive intervals");
   }
-  if (closed_ || now < stall_.deadline()) return;
+  if (closed_) return;
+  if (drain_.active && ending_ == Ending::kNo) ContinueDrain(now);
+  if (now < stall_.deadline()) return;
   WatchForStall(now);
-  if (stall_.Expired(now)) CloseNow("the initiator stopped sending a payload or reading answers");
+  if (stall_.Expired(now)) {
+    CloseNow(EndCause::kStalled, "the initiator stopped sending a payload or reading answers");
+  }
 }
 
 template <Codec C>
@@ -214,27 +223,58 @@ void TargetStream<C>::OnConfigChanged() {
 
 template <Codec C>
 void TargetStream<C>::OnInstanceClosed() {
-  if (ending_ == Ending::kNo) CloseNow("the instance ended");
+  if (ending_ == Ending::kNo) {
+    CloseNow(EndCause::kInstanceEnded,
+             "its control queue ended, a newer session replaced it, or its device was removed");
+  }
 }
 
 template <Codec C>
-void TargetStream<C>::CloseNow(std::string_view why) {
+void TargetStream<C>::CloseNow(EndCause cause, std::string_view why) {
   if (ending_ == Ending::kNow) return;
   ending_ = Ending::kNow;
-  end_reason_ = std::string(why);
+  end_ = {cause, std::string(why)};
   Wake();
 }
 
 template <Codec C>
-void TargetStream<C>::EndWhenIdle(std::string_view why) {
+void TargetStream<C>::EndWhenIdle(EndCause cause, std::string_view why) {
   if (ending_ != Ending::kNo) return;
   ending_ = Ending::kIdle;
-  end_reason_ = std::string(why);
+  end_ = {cause, std::string(why)};
   DropReceiving();
   if (queue_) queue_->CancelReservation();
   // Nobody has to wait for the connection to close before the device is free for the next session.
   if (is_control_queue()) instance_->Close();
   Wake();
+}
+
+template <Codec C>
+void TargetStream<C>::BeginDrain(Nanoseconds stall_timeout) {
+  if (std::exchange(drain_.active, true)) return;
+  drain_.sent_before = writer_->out().consumed_bytes();
+  stall_.Shorten(stall_timeout);
+  Wake();
+}
+
+// A turn that receives nothing shows that the peer's requests have all been seen. One that sends
+// without a pause, or half a header, is read no more after a while.
+template <Codec C>
+bool TargetStream<C>::ContinueDrain(MonotonicTime now) {
+  if (drain_.settled_at == kInfiniteFuture) {
+    drain_.settled_at = DeadlineAfter(now, kDrainSettleTime);
+  }
+  if (DrainMustWait()) {
+    drain_.seen_bytes = Drain::kLookAgain;
+    return false;
+  }
+  const bool quiet = std::exchange(drain_.seen_bytes, received_bytes_) == received_bytes_;
+  if ((quiet && stash_.empty()) || now >= drain_.settled_at) {
+    EndWhenIdle(EndCause::kDrained, "the target goes down");
+    return true;
+  }
+  if (!quiet) Wake();
+  return !quiet;
 }
 
 template <Codec C>
@@ -261,11 +301,20 @@ template <Codec C>
 void TargetStream<C>::OnClosed(CloseReason reason, int error, MonotonicTime) {
   if (closed_) return;
   closed_ = true;
-  if (end_reason_.empty()) {
-    end_reason_ = reason == CloseReason::kPeerClosed ? "closed by the peer"
-                  : reason == CloseReason::kLocal    ? "closed"
-                                                  : std::string("broken: ") + std::strerror(error);
+  if (end_.cause == EndCause::kNone) {
+    switch (reason) {
+      case CloseReason::kPeerClosed:
+        end_ = {EndCause::kPeerClosed, "closed by the peer"};
+        break;
+      case CloseReason::kPeerReset:
+        end_ = {EndCause::kBroken, std::string("broken: ") + std::strerror(error)};
+        break;
+      case CloseReason::kLocal:
+        end_ = {EndCause::kStopped, "cut off by the target"};
+        break;
+    }
   }
+  drain_.idle = drain_.active && writer_->out().appended_bytes() == drain_.sent_before;
   writer_->out().Clear();
   stash_.Clear();
   DropReceiving();
@@ -294,8 +343,8 @@ std::string TargetStream<C>::Describe() const {
   const ConnectBody& body = instance_->identity().body;
   std::string text = C::kDialect == Dialect::kV5 ? "v5 " : "ref ";
   text += queue_place_ || queue_ ? "virtqueue" : "control queue";
-  text += " of '" + body.target_name + "' from '" + body.initiator_name + "'";
-  if (!end_reason_.empty()) text += " (" + end_reason_ + ")";
+  text += " of " + Quoted(body.target_name) + " from " + Quoted(body.initiator_name);
+  if (!end_.why.empty()) text += " (" + end_.why + ")";
   return text;
 }
 

@@ -25,6 +25,7 @@
 
 #include "core/device/device.h"
 #include "core/engine/credit_window.h"
+#include "core/engine/queue_end.h"
 #include "core/engine/queue_link.h"
 #include "core/engine/target_request.h"
 #include "core/engine/target_request_layout.h"
@@ -184,6 +185,7 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   uint16_t queue_size() const { return config_.queue_size; }
   uint32_t credit_window() const { return credits_.window(); }
   uint64_t memory_in_use_bytes() const { return memory_in_use_bytes_; }
+  const QueueCounters& counters() const { return counters_; }
 
   // --- CompletionSink: only notes, never re-enters the device ---
   void OnComplete(DeviceRequest* completed) override {
@@ -193,8 +195,14 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     // believed.
     const bool sane = request->used_length() <= request->writable_bytes &&
                       (!traits_.lends_results || request->result_bytes() == request->used_length());
-    if (request->failed() || !sane) [[unlikely]]
+    ++counters_.requests;
+    counters_.out_bytes += request->readable_bytes;
+    if (request->failed() || !sane) [[unlikely]] {
       request->cause = Cause::kInLength;
+      ++counters_.failed;
+    } else {
+      counters_.in_bytes += request->used_length();
+    }
     completed_.PushBack(request);
   }
   // --- PoolWaiter ---
@@ -309,6 +317,7 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   std::array<DeviceRequest*, kBatch> batch_;
   size_t batch_size_ = 0;
   uint32_t device_in_flight_ = 0;
+  QueueCounters counters_;
   uint64_t memory_in_use_bytes_ = 0;
   uint16_t refused_grant_ = 0;
   uint64_t activated_features_ = 0;

@@ -30,8 +30,6 @@ struct CheckInterval {
 };
 constexpr CheckInterval kSpinningChecks{16, 50'000};
 constexpr CheckInterval kBusyPollChecks{64, 100'000};
-// Requests to a device must end, or their memory would be pulled from under it.
-constexpr Nanoseconds kLongestDrain = 30 * kNanosecondsPerSecond;
 
 absl::Status CheckCpu(int cpu) {
   if (cpu < 0) return absl::OkStatus();
@@ -81,32 +79,41 @@ absl::Status Reactor::Open() {
   return epoll_.Set(mailbox_.fd(), EPOLLIN, mailbox_target_.get());
 }
 
-Reactor::~Reactor() {
-  owner_.store(std::thread::id(), std::memory_order_relaxed);
-  CloseAll();
-  std::free(scratch_.data);
-}
+Reactor::~Reactor() { std::free(scratch_.data); }
 
 void Reactor::CloseAll() {
   now_ = MonotonicNow();
-  const MonotonicTime give_up = DeadlineAfter(now_, kLongestDrain);
   while (!watched_.empty()) Unwatch(watched_.begin()->first);
   while (!timers_.empty()) CancelTimer(timers_.begin()->first);
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i]->connection->Close(CloseReason::kLocal, now_);
     WakeEntry(entries_[i].get());
   }
+}
+
+// False when a connection was not finished by then.
+bool Reactor::DriveToTheEnd(MonotonicTime give_up) {
+  constexpr Nanoseconds kPause = Milliseconds(10);
   while (!entries_.empty()) {
+    if (now_ >= give_up) return false;
     ++turn_;
     mailbox_.Take(&mail_);
     mail_.clear();
-    TakeEvents(Milliseconds(10));
+    TakeEvents(kPause);
     now_ = MonotonicNow();
     if (timer_heap_.Earliest() <= now_) FireTimers();
     PollActive();
-    Check(now_ < give_up || entries_.empty(),
-          "devices complete their requests when a reactor ends");
   }
+  return true;
+}
+
+// Whoever wanted to hear of these connections may be gone when they end.
+void Reactor::LetGo() {
+  for (const auto& entry : entries_) {
+    entry->on_finished = nullptr;
+    if (options_.on_held) options_.on_held(entry->connection->Describe());
+  }
+  options_.on_held = nullptr;
 }
 
 void Reactor::Post(std::function<void()> work) { mailbox_.Post(std::move(work)); }
@@ -279,3 +286,18 @@ void Reactor::FireTimers() {
 }
 
 }  // namespace vof
+
+void std::default_delete<vof::Reactor>::operator()(vof::Reactor* reactor) const {
+  reactor->owner_.store(std::thread::id(), std::memory_order_relaxed);
+  reactor->CloseAll();
+  const vof::Nanoseconds patience = reactor->options_.device_timeout;
+  if (reactor->DriveToTheEnd(vof::DeadlineAfter(vof::MonotonicNow(), patience))) {
+    delete reactor;
+    return;
+  }
+  reactor->LetGo();
+  std::thread([reactor] {
+    reactor->DriveToTheEnd(vof::kInfiniteFuture);
+    delete reactor;
+  }).detach();
+}

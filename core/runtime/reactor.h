@@ -24,6 +24,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,19 @@
 #include "core/runtime/timer_heap.h"
 
 namespace vof {
+class Reactor;
+}
+
+// Of a reactor that does not run: posted work is dropped, every connection is closed, driven until
+// its device requests have completed, and destroyed. A device that keeps some beyond
+// `device_timeout` still writes to their memory, so the reactor then lives on, on a thread of its
+// own, and goes with the last of them; `on_finished` is not called any more.
+template <>
+struct std::default_delete<vof::Reactor> {
+  void operator()(vof::Reactor* reactor) const;
+};
+
+namespace vof {
 
 struct ReactorOptions {
   std::string name = "reactor";
@@ -49,16 +63,16 @@ struct ReactorOptions {
   int cpu = -1;            // pin the running thread to it; -1: do not
   size_t pool_bytes = kDefaultPoolBytes;
   size_t scratch_bytes = kScratchBytes;
+  // How long a reactor that is deleted waits for devices to complete what its connections hold.
+  Nanoseconds device_timeout = kDeviceTimeout;
+  // Told, by whoever deletes it, of each connection that was not finished by then.
+  std::function<void(std::string_view connection)> on_held = nullptr;
 };
 
 class Reactor final : public Executor {
  public:
   // Errors name what the kernel refused (descriptor limit, CPU that is not there).
   static absl::StatusOr<std::unique_ptr<Reactor>> Create(const ReactorOptions& options);
-  // Not running; posted work is dropped, every connection is closed, driven until its device
-  // requests have completed, and destroyed.
-  ~Reactor();
-
   // Any thread.
   void Post(std::function<void()> work) override;
   void Stop();  // Run() returns soon; idempotent
@@ -94,6 +108,7 @@ class Reactor final : public Executor {
   }
 
  private:
+  friend struct std::default_delete<Reactor>;
   struct EventTarget;
   struct Entry;
   struct Timer;
@@ -115,6 +130,9 @@ class Reactor final : public Executor {
   void RunMail();
   void FireTimers();
   void CloseAll();
+  bool DriveToTheEnd(MonotonicTime give_up);
+  void LetGo();
+  ~Reactor();
 
   // Connections (reactor_connections.cc).
   void PollActive();

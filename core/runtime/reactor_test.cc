@@ -31,9 +31,10 @@ class FakeConnection final : public Connection {
     int polls = 0;
     int timers = 0;
     int sleeps = 0;
-    bool destroyed = false;
+    std::atomic<bool> destroyed = false;
     bool closed = false;
     bool finished = false;
+    std::atomic<bool> held = false;  // by its device: does not finish when it is closed
     PollResult result = PollResult::kIdle;
     MonotonicTime deadline = kInfiniteFuture;
     WaitSet wait;
@@ -63,7 +64,7 @@ class FakeConnection final : public Connection {
     state_->deadline = kInfiniteFuture;
   }
   void Close(CloseReason, MonotonicTime) override { state_->closed = state_->finished = true; }
-  bool finished() const override { return state_->finished; }
+  bool finished() const override { return state_->finished && !state_->held; }
   std::string Describe() const override { return "fake"; }
   void SetWake(std::function<void()> wake) override { state_->wake = std::move(wake); }
 
@@ -323,6 +324,29 @@ TEST_F(ReactorTest, DestructorClosesConnections) {
     EXPECT_TRUE(state.closed);
     EXPECT_TRUE(state.destroyed);
   }
+}
+
+// An embedder's process does not end because a device is slow: the reactor lives on until it is
+// done.
+TEST_F(ReactorTest, AConnectionThatADeviceHoldsOutlivesTheReactor) {
+  FakeConnection::State& state = NewState();
+  state.held = true;
+  state.wait.poll_again = true;
+  std::vector<std::string> held;
+  ReactorOptions options;
+  options.device_timeout = 20 * kNanosecondsPerMillisecond;
+  options.on_held = [&](std::string_view connection) { held.emplace_back(connection); };
+  auto reactor = MakeReactor(options);
+  bool told = false;
+  reactor->Add(std::make_unique<FakeConnection>(&state), [&told](Connection*) { told = true; });
+  reactor.reset();
+  EXPECT_TRUE(state.closed);
+  EXPECT_FALSE(state.destroyed);
+  EXPECT_THAT(held, ElementsAre("fake"));
+  state.held = false;
+  for (int i = 0; i < 1000 && !state.destroyed; ++i) usleep(10'000);
+  EXPECT_TRUE(state.destroyed);
+  EXPECT_FALSE(told) << "whoever asked may be gone";
 }
 
 }  // namespace

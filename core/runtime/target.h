@@ -15,40 +15,25 @@
 #ifndef VOF_CORE_RUNTIME_TARGET_H_
 #define VOF_CORE_RUNTIME_TARGET_H_
 
-#include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/device/device.h"
 #include "core/engine/target_directory.h"
-#include "core/engine/target_options.h"
 #include "core/runtime/backend.h"
-#include "core/runtime/reactor_thread.h"
+#include "core/runtime/target_counters.h"
+#include "core/runtime/target_options.h"
 #include "core/runtime/uri.h"
 
 namespace vof {
 
-struct TargetServerOptions {
-  int reactors = 1;       // 1..kMaxReactors
-  std::vector<int> cpus;  // reactor i runs on cpus[i % size]; empty: anywhere
-  bool busy_poll = false;
-  Nanoseconds spin = 0;
-  size_t pool_bytes = kDefaultPoolBytes;  // of each reactor
-  TargetOptions limits;
-  // Told what every connection was when it ends. Called on reactor threads; must not block.
-  std::function<void(std::string_view what)> on_connection_end;
-};
-
-inline constexpr int kMaxReactors = 256;
+class TargetShards;
 
 class TargetServer {
  public:
@@ -69,33 +54,29 @@ class TargetServer {
   // The URI of a device at each address.
   std::vector<std::string> DeviceUris(std::string_view name) const;
 
-  // Stops listening, answers what is in flight, closes every connection. False when `limit` passed
-  // first: what is left is closed by Stop.
+  // Stops listening, answers what initiators have sent by now, closes every connection. Peers that
+  // make no progress are cut off after half of the limit, so that the memory they hold serves the
+  // others. False when `limit` passed first: what is left is closed by Stop.
   bool Drain(Nanoseconds limit);
-  void Stop();  // closes everything at once; idempotent
+  // Closes everything at once; idempotent. False when devices kept requests beyond
+  // `device_timeout`: reactors and memory then live on until they complete, apart from this object.
+  bool Stop();
 
-  TargetDirectory& directory() { return *directory_; }
+  // Both before Stop.
+  TargetDirectory& directory();
+  TargetCounters Counters() const;
   size_t num_connections() const;
 
  private:
-  struct Shard;
-
-  TargetServer(TargetServerOptions options, BackendRegistry* registry);
-  void Accept(std::unique_ptr<Link> link);
-  Shard* LeastLoaded();
+  TargetServer(TargetServerOptions options, BackendRegistry* registry,
+               std::unique_ptr<TargetShards> shards);
   void CloseListeners();
-  bool WaitUntilGone(bool only_virtqueues, MonotonicTime deadline);
-  void WaitForAnEnd();
 
   const TargetServerOptions options_;
   BackendRegistry* const registry_;
-  std::unique_ptr<TargetDirectory> directory_;
-  std::vector<std::unique_ptr<Shard>> shards_;
-  mutable std::mutex mutex_;  // listeners_
+  std::unique_ptr<TargetShards> shards_;  // null once stopped
+  mutable std::mutex mutex_;              // listeners_
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::condition_variable connection_ended_;  // a hint: waiters look again anyway
-  std::atomic<size_t> next_shard_{0};
-  bool stopped_ = false;
 };
 
 }  // namespace vof

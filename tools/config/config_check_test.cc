@@ -111,7 +111,7 @@ TEST(CheckTargetConfigTest, DeviceErrorsAreLocated) {
        "t.conf:2:26: device type \"blk\" has no option \"queues\"; known: store, size, serial"},
       {"device { name: \"x\" other { type: \"blk\"\n option { key: \"store\" }\n option { key: "
        "\"store\" } } }",
-       "t.conf:4:2: store: is given twice"},
+       "t.conf:4:2: \"store\" is given twice"},
       {"device { name: \"x\" blk { } }", "t.conf:2:1: needs options"},
   };
   for (const auto& c : kCases) {

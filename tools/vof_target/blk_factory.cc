@@ -17,11 +17,18 @@ namespace {
 
 using StoreOr = absl::StatusOr<std::shared_ptr<BlockStore>>;
 
-StoreOr OpenFileStore(const BlkSpec& spec) {
-  StoreOr store = MakeFileStore({.path = spec.path,
-                                 .read_only = spec.options.read_only,
-                                 .direct = spec.direct,
-                                 .create_size_bytes = spec.size_bytes.value_or(0)});
+StoreOr OpenFileStore(const BlkSpec& spec, std::string_view name, const BlkHooks& hooks) {
+  FileStoreOptions options;
+  options.path = spec.path;
+  options.read_only = spec.options.read_only;
+  options.direct = spec.direct;
+  options.create_size_bytes = spec.size_bytes.value_or(0);
+  options.on_created = hooks.on_created;
+  if (hooks.on_error) {
+    options.on_error = [report = hooks.on_error,
+                        name = std::string(name)](const StoreError& error) { report(name, error); };
+  }
+  StoreOr store = MakeFileStore(options);
   if (absl::IsNotFound(store.status()) && !spec.size_bytes) {
     return absl::NotFoundError(
         absl::StrCat(std::string(store.status().message()), "; give a size to have it created"));
@@ -34,7 +41,7 @@ StoreOr OpenFileStore(const BlkSpec& spec) {
       FormatSize(*spec.size_bytes), "; leave size out to serve the file as it is"));
 }
 
-StoreOr OpenStore(const BlkSpec& spec) {
+StoreOr OpenStore(const BlkSpec& spec, std::string_view name, const BlkHooks& hooks) {
   switch (spec.store) {
     case BlkStoreKind::kMemory:
       return MakeMemoryStore({.size_bytes = *spec.size_bytes, .huge_pages = spec.hugepages});
@@ -43,7 +50,7 @@ StoreOr OpenStore(const BlkSpec& spec) {
     case BlkStoreKind::kFile:
       break;
   }
-  return OpenFileStore(spec);
+  return OpenFileStore(spec, name, hooks);
 }
 
 }  // namespace
@@ -61,17 +68,17 @@ absl::StatusOr<std::shared_ptr<Device>> BlkFactory::Make(std::string_view name,
   if (const auto problem = ParseBlkSpec(options, &spec)) {
     return absl::InvalidArgumentError(absl::StrCat(problem->key, ": ", problem->message));
   }
-  if (!spec.has_serial) {
-    // Tells disks apart at the initiator; names that do not fit leave the default.
-    BlkOptions named = spec.options;
-    named.serial = std::string(name);
-    if (ValidateBlkOptions(named, {.read_only = named.read_only}, 4096).ok()) spec.options = named;
-  }
-  StoreOr store = OpenStore(spec);
+  if (!spec.has_serial) spec.options.serial = DefaultBlkSerial(name);
+  StoreOr store = OpenStore(spec, name, hooks_);
   if (!store.ok()) return store.status();
   auto device = MakeBlkDevice(spec.options, *std::move(store));
   if (!device.ok()) return device.status();
   return std::shared_ptr<Device>(*std::move(device));
+}
+
+DeviceOptionList BlkFactory::WithDefaults(std::string_view name,
+                                          const DeviceOptionList& options) const {
+  return WithBlkDefaults(name, options);
 }
 
 }  // namespace vof

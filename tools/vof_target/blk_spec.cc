@@ -180,4 +180,33 @@ std::optional<DeviceOptionProblem> ParseBlkSpec(const DeviceOptionList& options,
   return CheckTogether(options, *spec);
 }
 
+std::string DefaultBlkSerial(std::string_view name) {
+  BlkOptions named;
+  named.serial = std::string(name);
+  return ValidateBlkOptions(named, {}, 4096).ok() ? named.serial : BlkOptions().serial;
+}
+
+DeviceOptionList WithBlkDefaults(std::string_view name, const DeviceOptionList& options) {
+  BlkSpec spec;
+  (void)ParseBlkSpec(options, &spec);
+  const BlkOptions& blk = spec.options;
+  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
+  DeviceOptionList defaults = {
+      {"read_only", flag(blk.read_only)},
+      {"shared", flag(blk.shareable)},
+      {"block_size", absl::StrCat(blk.block_size_bytes)},
+      {"queues", absl::StrCat(blk.num_queues)},
+      {"queue_size", absl::StrCat(blk.max_queue_size)},
+      {"serial", DefaultBlkSerial(name)},
+      {"write_cache", flag(blk.write_cache)},
+  };
+  if (spec.store == BlkStoreKind::kFile) defaults.push_back({"direct", flag(spec.direct)});
+  if (spec.store == BlkStoreKind::kMemory) defaults.push_back({"hugepages", "off"});
+  DeviceOptionList all = options;
+  for (DeviceOption& option : defaults) {
+    if (Find(options, option.key) == nullptr) all.push_back(std::move(option));
+  }
+  return all;
+}
+
 }  // namespace vof

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device/device_factory.h"
@@ -40,6 +41,13 @@ std::vector<DeviceOptionHelp> BlkOptionHelp();
 // Keys are known and occur once. Checks each value, that they fit together and that none is
 // missing; opens nothing. On a problem `spec` is left half filled.
 std::optional<DeviceOptionProblem> ParseBlkSpec(const DeviceOptionList& options, BlkSpec* spec);
+
+// The name, if it can be one, tells disks apart at the initiator; else the default of BlkOptions.
+std::string DefaultBlkSerial(std::string_view name);
+
+// Valid options, and the defaults of those that are missing. The size of a file that is there, and
+// options of other stores, stay missing.
+DeviceOptionList WithBlkDefaults(std::string_view name, const DeviceOptionList& options);
 
 }  // namespace vof
 

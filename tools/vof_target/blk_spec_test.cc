@@ -73,7 +73,7 @@ TEST(BlkSpecTest, RefusesWithKeyAndReason) {
       {"store=null,size=1G,queue_size=-1", "between 1 and 4096"},
       {"store=null,size=1G,serial=123456789012345678901", "serial: serial \"1234"},
       {"store=null,size=1G,serial=\n", "serial: serial has a character"},
-      {"store=null,size=1G,size=2G", "size: is given twice"},
+      {"store=null,size=1G,size=2G", "size: \"size\" is given twice"},
       {"store=null,size=1G,sise=2G",
        "sise: device type \"blk\" has no option \"sise\"; known: "
        "store, size, path, direct, hugepages, read_only, shared, "

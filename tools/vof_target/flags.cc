@@ -170,11 +170,15 @@ class Overlay {
     device.where = where;
     device.name.where = where;
     device.type = type;
+    bool has_name = false, has_type = !type.empty();
     for (DeviceOption& option : *options) {
-      if (option.key == "name" && device.name.value.empty()) {
-        device.name.value = std::move(option.value);
-      } else if (option.key == "type" && device.type.empty()) {
-        device.type = std::move(option.value);
+      const bool is_name = option.key == "name";
+      if (is_name || (option.key == "type" && type.empty())) {
+        if (std::exchange(is_name ? has_name : has_type, true)) {
+          const std::string message = absl::StrCat("\"", option.key, "\" is given twice");
+          return AddError(where, absl::InvalidArgumentError(message));
+        }
+        (is_name ? device.name.value : device.type) = std::move(option.value);
       } else {
         device.AddOption(std::move(option.key), std::move(option.value), where);
       }

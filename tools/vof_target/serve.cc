@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quoted.h"
 #include "core/runtime/target.h"
 #include "tools/common/duration.h"
 #include "tools/config/cpu_list.h"
 #include "tools/vof_target/announce.h"
+#include "tools/vof_target/event_log.h"
 
 namespace vof {
 namespace {
@@ -41,7 +43,8 @@ TargetServerOptions ServerOptions(const TargetConfig& config) {
   // One session that hangs leaves half of the pool to the others.
   options.limits.max_session_bytes = config.pool_bytes.value / 2;
   options.limits.handshake_timeout = Milliseconds(config.handshake_timeout_ms.value);
-  options.on_connection_end = [](std::string_view what) { spdlog::debug("ended: {}", what); };
+  options.observer = MakeSessionLog();
+  options.device_timeout = kResetTimeout;  // beyond the drain limit: a person is waiting
   return options;
 }
 
@@ -54,7 +57,7 @@ absl::Status AddDevices(const TargetConfig& config, const DeviceFactoryRegistry&
     if (!made.ok()) return At(device.where, made.status());
     const absl::Status added = server->AddDevice(device.name.value, *std::move(made));
     if (!added.ok()) return At(device.name.where, added);
-    spdlog::debug("device \"{}\" of type {}", device.name.value, device.type);
+    spdlog::debug("device {} of type {}", Quoted(device.name.value), device.type);
   }
   return absl::OkStatus();
 }
@@ -90,13 +93,25 @@ void DrainUntilStopped(const TargetConfig& config, TargetServer* server, StopSig
     spdlog::warn("not drained after {}: closing {} connections", FormatDuration(limit),
                  server->num_connections());
   }
-  server->Stop();
+  LogSummary(server->Counters());
+  if (!server->Stop()) spdlog::warn("a device did not complete its requests; leaving without them");
+}
+
+absl::Status Open(const TargetFlags& flags, const DeviceFactoryRegistry& factories,
+                  TargetServer* server) {
+  absl::Status status = AddDevices(flags.config, factories, server);
+  if (!status.ok()) return status;
+  const auto addresses = ListenEverywhere(flags.config, server);
+  if (!addresses.ok()) return addresses.status();
+  return Announce(DeviceUris(*addresses, Names(flags.config)),
+                  {.ready_fd = flags.ready_fd, .ready_file = flags.ready_file});
 }
 
 }  // namespace
 
 absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
-                   const DeviceFactoryRegistry& factories, StopSignals* stop) {
+                   const DeviceFactoryRegistry& factories, CreatedFiles* created,
+                   StopSignals* stop) {
   const absl::Status fresh = RemoveStaleReadyFile(flags.ready_file);
   if (!fresh.ok()) return fresh;
   const uint64_t descriptors = RaiseDescriptorLimit();
@@ -104,13 +119,13 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
                 flags.config.NumReactors(), UsableCpus());
   auto server = TargetServer::Start(ServerOptions(flags.config), backends);
   if (!server.ok()) return server.status();
-  absl::Status status = AddDevices(flags.config, factories, server->get());
-  if (!status.ok()) return status;
-  const auto addresses = ListenEverywhere(flags.config, server->get());
-  if (!addresses.ok()) return addresses.status();
-  status = Announce(DeviceUris(*addresses, Names(flags.config)),
-                    {.ready_fd = flags.ready_fd, .ready_file = flags.ready_file});
-  if (!status.ok()) return status;
+  const absl::Status opened = Open(flags, factories, server->get());
+  if (!opened.ok()) {
+    for (const std::string& path : created->RemoveUnused()) {
+      spdlog::info("removed {}, which this start had created", path);
+    }
+    return opened;
+  }
   DrainUntilStopped(flags.config, server->get(), stop);
   return absl::OkStatus();
 }

@@ -2,7 +2,7 @@
 //
 // Makes the devices, accepts initiators, and stays until it is told to stop.
 //
-//   absl::Status status = Serve(flags, &backends, factories, &stop);
+//   absl::Status status = Serve(flags, &backends, factories, &created, &stop);
 //   if (!status.ok()) PrintError("vof-target", status.message());
 #ifndef VOF_TOOLS_VOF_TARGET_SERVE_H_
 #define VOF_TOOLS_VOF_TARGET_SERVE_H_
@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "core/device/device_factory.h"
 #include "core/runtime/backend.h"
+#include "tools/vof_target/created_files.h"
 #include "tools/vof_target/flags.h"
 #include "tools/vof_target/process.h"
 
@@ -17,9 +18,10 @@ namespace vof {
 
 // Blocks the calling thread. The configuration has been checked. Prints the URIs on stdout once
 // connections are accepted. OK after a signal and a drain, whether everything drained in time or
-// not (the log says).
+// not (the log says). After a failure, files that were created for its disks are gone again.
 absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
-                   const DeviceFactoryRegistry& factories, StopSignals* stop);
+                   const DeviceFactoryRegistry& factories, CreatedFiles* created,
+                   StopSignals* stop);
 
 }  // namespace vof
 

@@ -15,6 +15,8 @@
 #include "tools/config/config_file.h"
 #include "tools/config/cpu_list.h"
 #include "tools/vof_target/blk_factory.h"
+#include "tools/vof_target/created_files.h"
+#include "tools/vof_target/event_log.h"
 #include "tools/vof_target/flags.h"
 #include "tools/vof_target/process.h"
 #include "tools/vof_target/serve.h"
@@ -22,9 +24,13 @@
 namespace vof {
 namespace {
 
-SettingErrors FillFactories(const TargetConfig& config, DeviceFactoryRegistry* factories) {
+SettingErrors FillFactories(const TargetConfig& config, CreatedFiles* created,
+                            DeviceFactoryRegistry* factories) {
   SettingErrors errors;
-  if (absl::Status status = factories->Add(std::make_unique<BlkFactory>()); !status.ok()) {
+  BlkHooks hooks;
+  hooks.on_created = [created](const std::string& path) { created->Add(path); };
+  hooks.on_error = MakeDiskLog();
+  if (absl::Status status = factories->Add(std::make_unique<BlkFactory>(hooks)); !status.ok()) {
     errors.push_back({"", std::string(status.message())});
   }
   for (const Setting<std::string>& plugin : config.plugins) {
@@ -32,6 +38,17 @@ SettingErrors FillFactories(const TargetConfig& config, DeviceFactoryRegistry* f
     if (!status.ok()) errors.push_back({plugin.where, std::string(status.message())});
   }
   return errors;
+}
+
+// The devices as they would be made. The configuration has been checked.
+TargetConfig WithDeviceDefaults(TargetConfig config, const DeviceFactoryRegistry& factories) {
+  for (DeviceConfig& device : config.devices) {
+    const auto factory = factories.Find(device.type);
+    if (!factory.ok()) continue;
+    device.options = (*factory)->WithDefaults(device.name.value, device.options);
+    device.option_where.resize(device.options.size());
+  }
+  return config;
 }
 
 SettingErrors CheckReadyOptions(const TargetFlags& flags) {
@@ -50,21 +67,24 @@ int TargetMain(const TargetProgram& program, int argc, char** argv) {
   BackendRegistry backends;
   program.register_backends(backends);
   DeviceFactoryRegistry factories;
-  SettingErrors errors = FillFactories(flags.config, &factories);
+  CreatedFiles created;
+  SettingErrors errors = FillFactories(flags.config, &created, &factories);
   if (errors.empty()) errors = CheckTargetConfig(flags.config, backends, factories);
   if (errors.empty()) errors = CheckReadyOptions(flags);
   for (const SettingError& error : errors) PrintError(program.name, FormatSettingError(error));
   if (!errors.empty()) return ToInt(ExitCode::kUsage);
 
   if (flags.print_config) {
-    std::fputs(FormatConfig(flags.config, UsableCpus()).c_str(), stdout);
+    const TargetConfig effective = WithDeviceDefaults(flags.config, factories);
+    std::fputs(FormatConfig(effective, UsableCpus()).c_str(), stdout);
     return ToInt(std::fflush(stdout) == 0 ? ExitCode::kOk : ExitCode::kFailed);
   }
   if (flags.check) return ToInt(ExitCode::kOk);
 
   const absl::Status logging =
       SetUpLogging({.level = flags.config.log_level.value, .program = program.name});
-  const absl::Status served = logging.ok() ? Serve(flags, &backends, factories, &stop) : logging;
+  const absl::Status served =
+      logging.ok() ? Serve(flags, &backends, factories, &created, &stop) : logging;
   if (served.ok()) return ToInt(ExitCode::kOk);
   PrintError(program.name, std::string(served.message()));
   return ToInt(ExitCode::kFailed);

@@ -129,6 +129,14 @@ class StartTest(TargetTestCase):
                 target_process.connect(target.uris[0]).close()
 
 
+    def test_print_config_has_the_defaults_of_devices(self):
+        status, out, err = target_process.run(PROGRAM, LISTEN + MEMORY + ['--print-config'])
+        self.assertEqual((status, err), (0, ''))
+        for setting in ('hugepages: "off"', 'queues: 4', 'queue_size: 1024', 'block_size: 512',
+                        'serial: "mem0"', 'read_only: false', 'shared: false', 'write_cache: true'):
+            self.assertIn(setting, out)
+
+
 class RefusalTest(TargetTestCase):
     """Everything that can be wrong has a message and an exit status."""
 
@@ -167,6 +175,36 @@ class RefusalTest(TargetTestCase):
         with start(*LISTEN, *MEMORY) as target:
             _, port, _ = target_process.address_of(target.uris[0])
             self.assert_fails(['--listen', f'tcp://127.0.0.1:{port}'] + MEMORY, 1, str(port), 'in use')
+
+    def test_a_disk_created_by_a_start_that_fails_is_removed(self):
+        new, old = self.path('new.img'), self.path('old.img')
+        with open(old, 'wb') as file:
+            file.truncate(1 << 20)
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            port = taken.getsockname()[1]
+            self.assert_fails(['--listen', f'tcp://127.0.0.1:{port}',
+                               '--blk', f'name=n,store=file,path={new},size=1M',
+                               '--blk', f'name=o,store=file,path={old},size=1M'], 1, str(port))
+        self.assertEqual(os.listdir(self.scratch), ['old.img'])
+        # A device behind it cannot be made.
+        self.assert_fails(LISTEN + ['--blk', f'name=n,store=file,path={new},size=1M',
+                                    '--blk', f'name=o,store=file,path={old},size=2M'], 1, old)
+        self.assertEqual(os.listdir(self.scratch), ['old.img'])
+        # Nobody is told where it is.
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            done = subprocess.run([PROGRAM] + LISTEN + [
+                '--blk', f'name=n,store=file,path={new},size=1M'], stdout=full,
+                stderr=subprocess.PIPE, timeout=START_S, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(os.listdir(self.scratch), ['old.img'])
+
+    def test_a_key_given_twice(self):
+        for key in 'size', 'name':
+            status, _, err = target_process.run(
+                PROGRAM, LISTEN + ['--blk', f'name=a,store=null,size=1M,{key}=2M'])
+            self.assertEqual(status, 2, err)
+            self.assertEqual(len(err.splitlines()), 1, err)
+            self.assertIn(f'"{key}" is given twice', err)
 
     def test_address_that_is_not_there(self):
         self.assert_fails(['--listen', 'tcp://192.0.2.1:0'] + MEMORY, 1, '192.0.2.1')

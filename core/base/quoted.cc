@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/quoted.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+
+namespace vof {
+namespace {
+
+struct CodePoint {
+  uint32_t value = 0;
+  size_t bytes = 0;  // 0: the text does not begin with a code point of UTF-8
+};
+
+CodePoint FirstCodePoint(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
+  uint32_t value = lead & (0xffu >> (bytes + 1));
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    value = value << 6 | (byte(i) & 0x3f);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
+  if (value < kLeast[bytes] || value > 0x10ffff || surrogate) return {};
+  return {value, bytes};
+}
+
+bool IsVisible(uint32_t value) {
+  constexpr struct {
+    uint32_t first, last;
+  } kHidden[] = {
+      {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},       // controls, soft hyphen
+      {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},   // zero width, separators, direction
+      {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}  // marks and tags
+  };
+  for (const auto& hidden : kHidden) {
+    if (value >= hidden.first && value <= hidden.last) return false;
+  }
+  return true;
+}
+
+std::string Escape(uint32_t value, const char* format) {
+  char text[16];
+  std::snprintf(text, sizeof(text), format, static_cast<unsigned>(value));
+  return text;
+}
+
+std::string Hidden(uint32_t value) {
+  if (value == '\n') return "\\n";
+  if (value == '\r') return "\\r";
+  if (value == '\t') return "\\t";
+  return value < 0x80 ? Escape(value, "\\x%02x") : Escape(value, "\\u{%x}");
+}
+
+}  // namespace
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    const size_t bytes = point.bytes == 0 ? 1 : point.bytes;
+    if (point.bytes == 0) {
+      quoted += Escape(static_cast<unsigned char>(text[0]), "\\x%02x");
+    } else if (!IsVisible(point.value)) {
+      quoted += Hidden(point.value);
+    } else {
+      if (point.value == '"' || point.value == '\\') quoted += '\\';
+      quoted += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes);
+  }
+  return quoted + '"';
+}
+
+}  // namespace vof

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/quoted.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace vof {
+namespace {
+
+TEST(QuotedTest, WhatCanBeSeenStays) {
+  EXPECT_EQ(Quoted(""), "\"\"");
+  EXPECT_EQ(Quoted("vqn.host-1/disk 0"), "\"vqn.host-1/disk 0\"");
+  EXPECT_EQ(Quoted("\u00fcber \u65e5\u672c \U0001f600"), "\"\u00fcber \u65e5\u672c \U0001f600\"");
+}
+
+TEST(QuotedTest, QuotesAndBackslashes) { EXPECT_EQ(Quoted(R"(a"b\)"), R"("a\"b\\")"); }
+
+TEST(QuotedTest, ALineStaysALine) {
+  EXPECT_EQ(Quoted("a\r\nb\tc"), R"("a\r\nb\tc")");
+  EXPECT_EQ(Quoted("\x1b[31mred\x7f"), R"("\x1b[31mred\x7f")");
+  EXPECT_EQ(Quoted(std::string("a\0b", 3)), R"("a\x00b")");
+  EXPECT_EQ(Quoted("\u2028\u0085"), R"("\u{2028}\u{85}")");
+}
+
+TEST(QuotedTest, WhatHidesOrReordersText) {
+  EXPECT_EQ(Quoted("a\u202eb\u200bc\ufeff"), R"("a\u{202e}b\u{200b}c\u{feff}")");
+}
+
+TEST(QuotedTest, WhatIsNotUtf8) {
+  EXPECT_EQ(Quoted("a\xff"), R"("a\xff")");
+  EXPECT_EQ(Quoted("\xc3"), R"("\xc3")");                  // cut
+  EXPECT_EQ(Quoted("\xc0\x8a"), R"("\xc0\x8a")");          // a newline in too many bytes
+  EXPECT_EQ(Quoted("\xed\xa0\x80"), R"("\xed\xa0\x80")");  // a surrogate
+  EXPECT_EQ(Quoted("\xf4\x90\x80\x80"), R"("\xf4\x90\x80\x80")");
+}
+
+// Whatever the bytes: only printable ASCII or whole UTF-8 comes out, and never a control.
+TEST(QuotedTest, EveryPairOfBytes) {
+  for (int a = 0; a < 256; ++a) {
+    for (int b = 0; b < 256; ++b) {
+      const char text[] = {static_cast<char>(a), static_cast<char>(b)};
+      for (const char c : Quoted({text, 2})) {
+        const auto byte = static_cast<unsigned char>(c);
+        ASSERT_TRUE(byte >= 0x20 && byte != 0x7f) << a << " " << b;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vof

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/target_shards.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/engine/target_connection.h"
+
+namespace vof {
+namespace {
+
+// A virtqueue weighs more than a connection that may become one, or a control queue.
+constexpr int kVirtqueueWeight = 16;
+// How often a drain looks again: a session takes three looks to end in order.
+constexpr auto kCheckInterval = std::chrono::milliseconds(10);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TargetShards>> TargetShards::Start(
+    const TargetServerOptions& options) {
+  std::unique_ptr<TargetShards> shards(new TargetShards(options));
+  for (int i = 0; i < options.reactors; ++i) {
+    ReactorOptions reactor;
+    reactor.name = absl::StrCat("target-", i);
+    reactor.busy_poll = options.busy_poll;
+    reactor.spin = options.spin;
+    if (!options.cpus.empty()) {
+      reactor.cpu = options.cpus[static_cast<size_t>(i) % options.cpus.size()];
+    }
+    reactor.pool_bytes = options.pool_bytes;
+    absl::StatusOr<std::unique_ptr<ReactorThread>> thread = ReactorThread::Start(reactor);
+    if (!thread.ok()) return thread.status();
+    shards->shards_.push_back(std::make_unique<Shard>());
+    shards->shards_.back()->thread = *std::move(thread);
+    shards->shards_.back()->observer = options.observer;
+  }
+  return shards;
+}
+
+TargetShards::~TargetShards() = default;
+
+void TargetShards::Accept(std::unique_ptr<Link> link) {
+  Shard* shard = LeastLoaded();
+  ++shard->load;
+  ++shard->num_connections;
+  // std::function wants copyable work.
+  auto shared = std::make_shared<std::unique_ptr<Link>>(std::move(link));
+  shard->thread->reactor()->Post([this, shard, shared] { Attach(shard, std::move(*shared)); });
+}
+
+void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
+  Reactor* reactor = shard->thread->reactor();
+  const EngineHost host{.executor = reactor, .pool = &reactor->pool()};
+  auto engine = std::make_unique<TargetConnection>(host, &directory_, link->peer(), reactor->now());
+  TargetConnection* raw = engine.get();
+  raw->set_observer([shard](const TargetEvent& event) {
+    shard->counters.Count(event);
+    if (shard->observer) shard->observer(event);
+  });
+  auto weight = std::make_shared<int>(1);
+  raw->set_on_virtqueue([shard, weight] {
+    *weight = kVirtqueueWeight;
+    shard->load += kVirtqueueWeight - 1;
+  });
+  std::unique_ptr<Connection> connection = link->Attach(std::move(engine));
+  shard->connections[connection.get()] = raw;
+  reactor->Add(std::move(connection), [this, shard, weight, raw](Connection* ended) {
+    shard->counters.io += raw->counters();
+    shard->connections.erase(ended);
+    shard->load -= *weight;
+    // Under the lock to the end: who sees the last one go may destroy all this.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --shard->num_connections;
+    connection_ended_.notify_all();
+  });
+}
+
+TargetShards::Shard* TargetShards::LeastLoaded() {
+  const size_t first = next_shard_.fetch_add(1, std::memory_order_relaxed);
+  Shard* best = shards_[first % shards_.size()].get();
+  for (size_t i = 1; i < shards_.size(); ++i) {
+    Shard* other = shards_[(first + i) % shards_.size()].get();
+    if (other->load.load(std::memory_order_relaxed) < best->load.load(std::memory_order_relaxed)) {
+      best = other;
+    }
+  }
+  return best;
+}
+
+size_t TargetShards::num_connections() const {
+  size_t total = 0;
+  for (const auto& shard : shards_) total += shard->num_connections.load();
+  return total;
+}
+
+void TargetShards::OnEach(const std::function<void(Shard*)>& work) {
+  for (const auto& shard : shards_) shard->thread->RunAndWait([&] { work(shard.get()); });
+}
+
+TargetCounters TargetShards::Counters() {
+  TargetCounters total;
+  OnEach([&](Shard* shard) {
+    total += shard->counters;
+    for (const auto& [connection, engine] : shard->connections) total.io += engine->counters();
+  });
+  return total;
+}
+
+void TargetShards::DrainSome(Nanoseconds stall_timeout) {
+  OnEach([&](Shard* shard) {
+    const MonotonicTime now = shard->thread->reactor()->now();
+    for (const auto& [connection, engine] : shard->connections) {
+      if (!engine->has_virtqueues()) engine->BeginDrain(stall_timeout);
+      if (engine->drained_idle()) connection->Close(CloseReason::kLocal, now);
+    }
+  });
+}
+
+void TargetShards::CloseAll() {
+  OnEach([](Shard* shard) {
+    const MonotonicTime now = shard->thread->reactor()->now();
+    for (const auto& [connection, engine] : shard->connections) {
+      connection->Close(CloseReason::kLocal, now);
+    }
+  });
+}
+
+void TargetShards::WaitForAnEnd() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  connection_ended_.wait_for(lock, kCheckInterval);
+}
+
+void TargetShards::GiveUp() {
+  OnEach([](Shard* shard) {
+    for (const auto& [connection, engine] : shard->connections) engine->ReportHeld();
+    shard->observer = nullptr;
+  });
+}
+
+void TargetShards::Shutdown() {
+  // Work posted by the last connections may hold places of the directory: it runs before that goes.
+  for (int round = 0; round < 2; ++round) {
+    OnEach([](Shard*) {});
+  }
+  for (const auto& shard : shards_) shard->thread->Stop();
+}
+
+}  // namespace vof

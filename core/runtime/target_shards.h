@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reactors of a target and the connections on them. For target.cc only.
+//
+//   auto shards = TargetShards::Start(options);
+//   (*shards)->Accept(std::move(link));              // on the listener's reactor
+//   while (shards->num_connections() > 0) { shards->DrainSome(limit); shards->WaitForAnEnd(); }
+//   shards->Shutdown();
+//
+// Apart from TargetServer because connections may outlive it: a device that does not complete its
+// requests keeps their memory, the reactor that polls it, and the directory.
+#ifndef VOF_CORE_RUNTIME_TARGET_SHARDS_H_
+#define VOF_CORE_RUNTIME_TARGET_SHARDS_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/time.h"
+#include "core/engine/target_directory.h"
+#include "core/runtime/backend.h"
+#include "core/runtime/reactor_thread.h"
+#include "core/runtime/target_counters.h"
+#include "core/runtime/target_options.h"
+
+namespace vof {
+
+class TargetConnection;
+
+class TargetShards {
+ public:
+  static absl::StatusOr<std::unique_ptr<TargetShards>> Start(const TargetServerOptions& options);
+  ~TargetShards();  // after Shutdown, or when nothing was ever accepted
+
+  TargetDirectory& directory() { return directory_; }
+  ReactorThread* listening_thread() { return shards_[0]->thread.get(); }
+  void Accept(std::unique_ptr<Link> link);
+  // Those on their way to a reactor included.
+  size_t num_connections() const;
+  TargetCounters Counters();
+
+  // One step of a drain: begins it where it can begin, closes what has ended.
+  void DrainSome(Nanoseconds stall_timeout);
+  void CloseAll();
+  // Returns soon, at the latest when it is time to look again.
+  void WaitForAnEnd();
+  // Reports the connections that devices hold; the observer is not called any more.
+  void GiveUp();
+  // Stops the reactors. There is no connection left.
+  void Shutdown();
+
+ private:
+  // One reactor and what it serves. All but the atomics belong to the reactor's thread.
+  struct Shard {
+    std::unique_ptr<ReactorThread> thread;
+    std::atomic<int> load{0};
+    std::atomic<size_t> num_connections{0};
+    std::unordered_map<Connection*, TargetConnection*> connections;
+    TargetCounters counters;
+    TargetObserver observer;
+  };
+
+  explicit TargetShards(const TargetServerOptions& options) : directory_(options.limits) {}
+  Shard* LeastLoaded();
+  void Attach(Shard* shard, std::unique_ptr<Link> link);
+  // Runs `work` on each reactor in turn.
+  void OnEach(const std::function<void(Shard*)>& work);
+
+  TargetDirectory directory_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::atomic<size_t> next_shard_{0};
+  std::mutex mutex_;
+  std::condition_variable connection_ended_;  // a hint: waiters look again anyway
+};
+
+}  // namespace vof
+
+#endif  // VOF_CORE_RUNTIME_TARGET_SHARDS_H_

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vof_target/event_log.h"
+
+#include <spdlog/spdlog.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/quoted.h"
+#include "core/base/time.h"
+#include "tools/common/rate_limit.h"
+
+namespace vof {
+namespace {
+
+constexpr RateLimit::Options kSessionLines = {.burst = 200, .interval = 10 * kNanosecondsPerSecond};
+constexpr RateLimit::Options kDiskLines = {.burst = 10, .interval = 10 * kNanosecondsPerSecond};
+
+spdlog::level::level_enum LevelOf(TargetEventKind kind) {
+  switch (kind) {
+    case TargetEventKind::kSessionAccepted:
+    case TargetEventKind::kSessionEnded:
+    case TargetEventKind::kSessionRefused:
+    case TargetEventKind::kQueueRefused:
+      return spdlog::level::info;
+    case TargetEventKind::kQueueHeld:
+      return spdlog::level::warn;
+    case TargetEventKind::kQueueAccepted:
+    case TargetEventKind::kQueueEnded:
+    case TargetEventKind::kConnectionUnused:
+      return spdlog::level::debug;
+  }
+  return spdlog::level::info;
+}
+
+template <typename Counts>
+uint64_t Sum(const Counts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
+
+}  // namespace
+
+TargetObserver MakeSessionLog() {
+  // One limit for each level: what `debug` says must not hide what `info` says.
+  struct Limits {
+    RateLimit info{kSessionLines}, warn{kSessionLines}, debug{kSessionLines};
+  };
+  return [limits = std::make_shared<Limits>()](const TargetEvent& event) {
+    const spdlog::level::level_enum level = LevelOf(event.kind);
+    if (!spdlog::should_log(level)) return;
+    RateLimit& limit = level == spdlog::level::info   ? limits->info
+                       : level == spdlog::level::warn ? limits->warn
+                                                      : limits->debug;
+    const auto suppressed = limit.Admit(MonotonicNow());
+    if (!suppressed) return;
+    if (*suppressed > 0) spdlog::log(level, "{} lines about sessions were left out", *suppressed);
+    spdlog::log(level, "{}", DescribeTargetEvent(event));
+  };
+}
+
+std::function<void(std::string_view, const StoreError&)> MakeDiskLog() {
+  struct Disks {
+    std::mutex mutex;
+    std::map<std::string, RateLimit, std::less<>> limits;
+    RateLimit& LimitOf(std::string_view device) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      return limits.try_emplace(std::string(device), kDiskLines).first->second;
+    }
+  };
+  return [disks = std::make_shared<Disks>()](std::string_view device, const StoreError& error) {
+    const auto suppressed = disks->LimitOf(device).Admit(MonotonicNow());
+    if (!suppressed) return;
+    const std::string name = Quoted(device);
+    if (*suppressed > 0) {
+      spdlog::error("device {}: {} more errors were left out", name, *suppressed);
+    }
+    spdlog::error("device {}: {}", name, DescribeStoreError(error));
+  };
+}
+
+void LogSummary(const TargetCounters& counters) {
+  std::string ends;
+  for (size_t i = 0; i < kNumEndCauses; ++i) {
+    if (counters.sessions_ended[i] == 0) continue;
+    absl::StrAppend(&ends, ends.empty() ? " (" : ", ", counters.sessions_ended[i], " ",
+                    std::string(EndCauseName(static_cast<EndCause>(i))));
+  }
+  if (!ends.empty()) ends += ")";
+  spdlog::info(
+      "{} sessions accepted, {} refused, {} ended{}; {} virtqueues, {} refused; {} requests, {} "
+      "failed, {} bytes in, {} bytes out",
+      counters.sessions_accepted, Sum(counters.sessions_refused), Sum(counters.sessions_ended),
+      ends, counters.queues_accepted, Sum(counters.queues_refused), counters.io.requests,
+      counters.io.failed, counters.io.out_bytes, counters.io.in_bytes);
+}
+
+}  // namespace vof

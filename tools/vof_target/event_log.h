@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a target tells its administrator: sessions that come, go and are refused, and disks that
+// fail. Lines are rate-limited, so that no peer
+// and no disk can fill the log, and whatever a peer chose is escaped.
+//
+//   options.observer = MakeSessionLog();
+//   ...
+//   LogSummary(server->Counters());
+//
+// Any thread.
+#ifndef VOF_TOOLS_VOF_TARGET_EVENT_LOG_H_
+#define VOF_TOOLS_VOF_TARGET_EVENT_LOG_H_
+
+#include <functional>
+#include <string_view>
+
+#include "core/engine/target_events.h"
+#include "core/runtime/target_counters.h"
+#include "devices/blk/store_error.h"
+
+namespace vof {
+
+// Accepted, ended and refused sessions and refused queues at `info`, requests that a device holds
+// at `warn`, the rest at `debug`.
+TargetObserver MakeSessionLog();
+// Failed operations of the disks, at `error`; each disk has a limit of its own.
+std::function<void(std::string_view device, const StoreError& error)> MakeDiskLog();
+// The counters as one line at `info`: the only place where what was left out still counts.
+void LogSummary(const TargetCounters& counters);
+
+}  // namespace vof
+
+#endif  // VOF_TOOLS_VOF_TARGET_EVENT_LOG_H_
