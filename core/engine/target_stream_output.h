@@ -223,6 +223,7 @@ void TargetStream<C>::OnConfigChanged() {
 
 template <Codec C>
 void TargetStream<C>::OnInstanceClosed() {
+  if (drain_.active) return EndWhenIdle(EndCause::kDrained, "the target goes down");
   if (ending_ == Ending::kNo) {
     CloseNow(EndCause::kInstanceEnded,
              "its control queue ended, a newer session replaced it, or its device was removed");

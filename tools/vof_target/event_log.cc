@@ -20,8 +20,13 @@ namespace {
 constexpr RateLimit::Options kSessionLines = {.burst = 200, .interval = 10 * kNanosecondsPerSecond};
 constexpr RateLimit::Options kDiskLines = {.burst = 10, .interval = 10 * kNanosecondsPerSecond};
 
-spdlog::level::level_enum LevelOf(TargetEventKind kind) {
-  switch (kind) {
+// Whether somebody should look into it.
+bool IsFault(EndCause end) {
+  return end == EndCause::kProtocol || end == EndCause::kStalled || end == EndCause::kDevice;
+}
+
+spdlog::level::level_enum LevelOf(const TargetEvent& event) {
+  switch (event.kind) {
     case TargetEventKind::kSessionAccepted:
     case TargetEventKind::kSessionEnded:
     case TargetEventKind::kSessionRefused:
@@ -29,8 +34,9 @@ spdlog::level::level_enum LevelOf(TargetEventKind kind) {
       return spdlog::level::info;
     case TargetEventKind::kQueueHeld:
       return spdlog::level::warn;
-    case TargetEventKind::kQueueAccepted:
     case TargetEventKind::kQueueEnded:
+      return IsFault(event.end) ? spdlog::level::info : spdlog::level::debug;
+    case TargetEventKind::kQueueAccepted:
     case TargetEventKind::kConnectionUnused:
       return spdlog::level::debug;
   }
@@ -50,7 +56,7 @@ TargetObserver MakeSessionLog() {
     RateLimit info{kSessionLines}, warn{kSessionLines}, debug{kSessionLines};
   };
   return [limits = std::make_shared<Limits>()](const TargetEvent& event) {
-    const spdlog::level::level_enum level = LevelOf(event.kind);
+    const spdlog::level::level_enum level = LevelOf(event);
     if (!spdlog::should_log(level)) return;
     RateLimit& limit = level == spdlog::level::info   ? limits->info
                        : level == spdlog::level::warn ? limits->warn

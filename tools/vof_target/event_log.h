@@ -21,8 +21,8 @@
 
 namespace vof {
 
-// Accepted, ended and refused sessions and refused queues at `info`, requests that a device holds
-// at `warn`, the rest at `debug`.
+// Accepted, ended and refused sessions, refused queues and those that end by a fault at `info`,
+// requests that a device holds at `warn`, the rest at `debug`.
 TargetObserver MakeSessionLog();
 // Failed operations of the disks, at `error`; each disk has a limit of its own.
 std::function<void(std::string_view device, const StoreError& error)> MakeDiskLog();
