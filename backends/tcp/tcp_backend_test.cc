@@ -274,7 +274,7 @@ bool AddLinkLocalAddress() {
   const FileDescriptor v4(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const FileDescriptor v6(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq up{};
-  std::strncpy(up.ifr_name, "lo", sizeof(up.ifr_name) - 1);
+  std::memcpy(up.ifr_name, "lo", sizeof("lo"));
   up.ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK;
   // linux/ipv6.h has it, and clashes with the C library's headers.
   struct {

@@ -33,6 +33,13 @@ struct SimContext {
       std::printf("%14.6f ms  %s\n", static_cast<double>(now - start) / 1e6, what.c_str());
   }
 
+  // Whether the bug of the plan is to happen here and now: at one of its first occasions, once.
+  bool Sabotage(SimBug bug) {
+    if (plan.bug != bug || !calm || sabotaged || ++num_occasions <= plan.seed % 4) return false;
+    Note("SABOTAGE");
+    return sabotaged = true;
+  }
+
   static constexpr MonotonicTime start = kNanosecondsPerSecond;
 
   const SimPlan plan;
@@ -48,6 +55,8 @@ struct SimContext {
   // Connections that the network swallows; a real one would find out in the end (TCP keepalive).
   std::vector<std::shared_ptr<SimPipe>> blackholes;
   std::string failure;
+  uint64_t num_occasions = 0;  // for the bug of the plan
+  bool sabotaged = false;
 };
 
 }  // namespace vof

@@ -19,6 +19,17 @@
 
 namespace vof {
 
+// Bugs put in on purpose, one of them, once: they show that the checkers see them.
+enum class SimBug : uint8_t {
+  kNone,
+  kLostCompletion,     // the device never answers a request
+  kDoubledCompletion,  // the initiator says twice that a request is done
+  kCorruptedByte,      // a read gives a byte that was never there
+  kLostWrite,          // a write is acknowledged, and was not made
+  kLeakedBuffer,       // the target keeps memory of its pool
+  kLostWakeUp,         // a connection of the target sleeps for ever
+};
+
 struct SessionPlan {
   Dialect dialect = Dialect::kV5;
   bool has_token = true;
@@ -32,6 +43,7 @@ struct SessionPlan {
 struct SimPlan {
   uint64_t seed = 0;
   std::vector<SessionPlan> sessions;
+  SimBug bug = SimBug::kNone;  // happens in the calm, when nothing else excuses its effects
 
   // --- Target ---
   int target_reactors = 1;

@@ -103,7 +103,15 @@ void SimRequest::Build() {
   request_.readable = readable_;
   request_.writable = writable_;
   request_.context = this;
-  request_.done = [](InitiatorRequest* done) { static_cast<SimRequest*>(done->context)->Judge(); };
+  request_.done = [](InitiatorRequest* done) {
+    auto* self = static_cast<SimRequest*>(done->context);
+    if (self->context_->Sabotage(SimBug::kDoubledCompletion)) {
+      const auto on_done = std::exchange(self->on_done, nullptr);
+      self->Judge();
+      self->on_done = on_done;
+    }
+    self->Judge();
+  };
   request_.timeout = limits_.timeout;
   ++context_->num_requests;
 }

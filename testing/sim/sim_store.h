@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Around any store: one that may refuse to let go of its operations when it is asked to.
+// Around any store: one that may refuse to let go of its operations when it is asked to, and that
+// has the bugs of the plan.
 //
-//   auto store = std::make_shared<StubbornStore>(inner);
+//   auto store = std::make_shared<StubbornStore>(&context, inner);
 //   store->set_stubborn(true);       // CancelAll does nothing; a reset runs into its time-out
 #ifndef VOF_TESTING_SIM_SIM_STORE_H_
 #define VOF_TESTING_SIM_SIM_STORE_H_
@@ -11,13 +12,14 @@
 #include <utility>
 
 #include "devices/blk/block_store.h"
+#include "testing/sim/sim_context.h"
 
 namespace vof {
 
 class StubbornStore final : public BlockStore {
  public:
-  explicit StubbornStore(std::shared_ptr<BlockStore> inner)
-      : inner_(std::move(inner)), stubborn_(std::make_shared<bool>(false)) {}
+  StubbornStore(SimContext* context, std::shared_ptr<BlockStore> inner)
+      : context_(context), inner_(std::move(inner)), stubborn_(std::make_shared<bool>(false)) {}
 
   void set_stubborn(bool stubborn) { *stubborn_ = stubborn; }
 
@@ -28,25 +30,60 @@ class StubbornStore final : public BlockStore {
   absl::StatusOr<std::unique_ptr<StoreQueue>> OpenQueue() override {
     auto queue = inner_->OpenQueue();
     if (!queue.ok()) return queue.status();
-    return std::make_unique<Queue>(*std::move(queue), stubborn_);
+    return std::make_unique<Queue>(context_, *std::move(queue), stubborn_);
   }
 
  private:
   class Queue final : public StoreQueue {
    public:
-    Queue(std::unique_ptr<StoreQueue> inner, std::shared_ptr<bool> stubborn)
-        : inner_(std::move(inner)), stubborn_(std::move(stubborn)) {}
-    void Submit(std::span<StoreOperation* const> batch) override { inner_->Submit(batch); }
-    size_t Reap(std::span<StoreOperation*> done) override { return inner_->Reap(done); }
+    Queue(SimContext* context, std::unique_ptr<StoreQueue> inner, std::shared_ptr<bool> stubborn)
+        : context_(context), inner_(std::move(inner)), stubborn_(std::move(stubborn)) {}
+    void Submit(std::span<StoreOperation* const> batch) override {
+      for (StoreOperation* operation : batch) {
+        const bool loses = operation->verb == StoreVerb::kWrite && operation->length_bytes > 0 &&
+                           context_->Sabotage(SimBug::kLostWrite);
+        if (loses) operation->source = BufferReader();
+        if (loses) operation->length_bytes = 0;
+      }
+      inner_->Submit(batch);
+    }
+    size_t Reap(std::span<StoreOperation*> done) override {
+      size_t count = inner_->Reap(done);
+      for (size_t i = 0; i < count; ++i) {
+        if (context_->Sabotage(SimBug::kLostCompletion)) {
+          lost_ = done[i];
+          done[i] = done[--count];
+          break;
+        }
+        if (done[i]->verb == StoreVerb::kRead && done[i]->status == StoreStatus::kOk &&
+            context_->Sabotage(SimBug::kCorruptedByte)) {
+          *done[i]->request->writable[FirstPiece(*done[i]->request)].data ^= std::byte{0x10};
+        }
+      }
+      // It has been noticed: engines are not destroyed before their requests are over.
+      if (context_->failed() && lost_ != nullptr && count < done.size()) {
+        done[count++] = std::exchange(lost_, nullptr);
+      }
+      return count;
+    }
     void CancelAll() override {
       if (!*stubborn_) inner_->CancelAll();
     }
 
    private:
+    static size_t FirstPiece(const DeviceRequest& request) {
+      size_t i = 0;
+      while (request.writable[i].size_bytes == 0) ++i;
+      return i;
+    }
+
+    SimContext* const context_;
+    StoreOperation* lost_ = nullptr;
     const std::unique_ptr<StoreQueue> inner_;
     const std::shared_ptr<bool> stubborn_;
   };
 
+  SimContext* const context_;
   const std::shared_ptr<BlockStore> inner_;
   const std::shared_ptr<bool> stubborn_;
 };

@@ -47,7 +47,7 @@ void SimTarget::MakeDevice() {
                            .failures_per_mille = plan.store_failures_per_mille});
     inner = fake_store_;
   }
-  store_ = std::make_shared<StubbornStore>(std::move(inner));
+  store_ = std::make_shared<StubbornStore>(context_, std::move(inner));
   BlkOptions options;
   options.serial = kSimSerial;
   options.num_queues = plan.device_queues;
@@ -65,7 +65,8 @@ void SimTarget::Accept(SimLink* link, const std::string& address, bool honest) {
   auto engine = std::make_unique<TargetConnection>(reactor.host(), &directory_,
                                                    PeerIdentity{address, 0, {}}, context_->now);
   auto connection = std::make_unique<SimConnection>(std::move(link->target), std::move(engine));
-  reactor.Add(std::move(connection), link->pipe, SimPipe::kTarget,
+  const bool deaf = honest && context_->Sabotage(SimBug::kLostWakeUp);
+  reactor.Add(std::move(connection), deaf ? nullptr : link->pipe, SimPipe::kTarget,
               [this, honest](Connection* finished) {
                 const std::string description = finished->Describe();
                 context_->Note("target: ended " + description);
@@ -150,6 +151,7 @@ void SimTarget::Calm() {
 
 void SimTarget::CheckGone() {
   taken_memory_.clear();
+  if (context_->Sabotage(SimBug::kLeakedBuffer)) leaked_ = reactors_[0]->pool().Allocate(512);
   if (directory_.num_instances() != 0) {
     context_->Fail(std::to_string(directory_.num_instances()) + " instances are left");
   }

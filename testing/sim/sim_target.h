@@ -56,6 +56,7 @@ class SimTarget {
   std::shared_ptr<BlkDevice> device_;
   std::vector<std::unique_ptr<SimReactor>> reactors_;
   std::vector<PoolBuffer> taken_memory_;
+  PoolBuffer leaked_;  // by a bug of the plan
 };
 
 }  // namespace vof

@@ -44,6 +44,7 @@ class SimWorld {
 
   std::string Run();
   SimTotals totals() const;
+  bool sabotaged() const { return context_.sabotaged; }  // the bug of the plan has happened
 
  private:
   void RunChaos();
