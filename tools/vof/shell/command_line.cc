@@ -55,19 +55,42 @@ const Verb* GivenVerb(const CLI::App& parser, std::span<const Verb> verbs) {
   return nullptr;
 }
 
-// A flag that does not exist says more than the argument that is missing beside it.
-std::string MessageOf(const CLI::App& parser, const CLI::ParseError& error) {
-  std::vector<std::string> unknown;
-  for (const std::string& word : parser.remaining(/*recurse=*/true)) {
-    if (absl::StartsWith(word, "-")) unknown.push_back(word);
+std::string NamesOf(std::span<const Verb> verbs) {
+  return absl::StrJoin(verbs, ", ",
+                       [](std::string* out, const Verb& verb) { absl::StrAppend(out, verb.name); });
+}
+
+std::vector<std::string> UnknownFlags(const CLI::App& parser) {
+  std::vector<std::string> flags;
+  for (const std::string& word : parser.remaining()) {
+    if (absl::StartsWith(word, "-")) flags.push_back(word);
   }
+  return flags;
+}
+
+// A flag that does not exist says more than the argument that is missing beside it.
+std::string MessageOf(const CLI::App& parser, const CLI::ParseError& error, const Verb* verb,
+                      std::span<const Verb> verbs) {
+  if (verb == nullptr) {
+    for (const std::string& word : parser.remaining()) {
+      if (!absl::StartsWith(word, "-")) {
+        return absl::StrCat("there is no verb ", word, "; the verbs are ", NamesOf(verbs));
+      }
+    }
+    return absl::StrCat("name a verb: ", NamesOf(verbs));
+  }
+  const std::vector<std::string> early = UnknownFlags(parser);
+  if (!early.empty()) {
+    return absl::StrCat("flags come behind the verb: ", verb->name, " ", absl::StrJoin(early, " "));
+  }
+  const std::vector<std::string> unknown = UnknownFlags(*parser.get_subcommands().front());
   if (unknown.empty()) return error.what();
   return absl::StrCat("there is no flag ", absl::StrJoin(unknown, " "));
 }
 
 // Help and version are answers, everything else is wrong usage.
 void Explain(const CLI::App& parser, const CLI::ParseError& error, const ProgramHelp& help,
-             CommandLine* line) {
+             std::span<const Verb> verbs, CommandLine* line) {
   if (error.get_exit_code() == 0) {
     std::ostringstream out, unused;
     parser.exit(error, out, unused);
@@ -76,7 +99,7 @@ void Explain(const CLI::App& parser, const CLI::ParseError& error, const Program
     return;
   }
   line->status = absl::InvalidArgumentError(
-      absl::StrCat(MessageOf(parser, error), " (see ", help.name, " ",
+      absl::StrCat(MessageOf(parser, error, line->verb, verbs), " (see ", help.name, " ",
                    line->verb == nullptr ? "" : absl::StrCat(line->verb->name, " "), "--help)"));
 }
 
@@ -97,7 +120,7 @@ CommandLine ParseCommandLine(const ProgramHelp& help, std::span<const Verb> verb
   } catch (const CLI::ParseError& error) {
     common->json = AsksForJson(argc, argv);
     line.verb = GivenVerb(parser, verbs);
-    Explain(parser, error, help, &line);
+    Explain(parser, error, help, verbs, &line);
   }
   return line;
 }

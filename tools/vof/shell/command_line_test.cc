@@ -104,6 +104,13 @@ TEST_F(CommandLineTest, AnUnknownFlagIsNamedBeforeWhatIsMissing) {
   EXPECT_THAT(ErrorOf({"look", "x", "y"}), HasSubstr("y"));
 }
 
+TEST_F(CommandLineTest, VerbsAreListedWhenNoneIsGiven) {
+  EXPECT_THAT(ErrorOf({"sing"}), HasSubstr("no verb sing; the verbs are look, rest"));
+  EXPECT_THAT(ErrorOf({}), HasSubstr("name a verb: look, rest"));
+  EXPECT_THAT(ErrorOf({"--bogus"}), HasSubstr("name a verb: look, rest"));
+  EXPECT_THAT(ErrorOf({"--json", "look", "x"}), HasSubstr("behind the verb: look --json"));
+}
+
 TEST_F(CommandLineTest, AWrongCommandLineStillAsksForJson) {
   for (const std::vector<const char*>& words :
        {std::vector<const char*>{"look", "--bogus", "--json"},

@@ -127,8 +127,9 @@ void AppendBlkText(const BlkInfo& blk, std::string* text) {
   Line(text, "block size",
        absl::StrCat(blk.block_bytes, " bytes (physical ", blk.physical_block_bytes, ")"));
   if (blk.min_io_bytes != 0 || blk.opt_io_bytes != 0) {
-    Line(text, "preferred I/O",
-         absl::StrCat("at least ", blk.min_io_bytes, " bytes, best ", blk.opt_io_bytes));
+    const std::string best =
+        blk.opt_io_bytes == 0 ? "" : absl::StrCat(", best ", blk.opt_io_bytes, " bytes");
+    Line(text, "preferred I/O", absl::StrCat("at least ", blk.min_io_bytes, " bytes", best));
   }
   Line(text, "serial", blk.serial.empty() ? "none" : blk.serial);
   Line(text, "access", blk.read_only ? "read-only" : "read and write");
