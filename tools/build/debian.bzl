@@ -12,14 +12,18 @@ load("//tools/build:absl_targets.bzl", "ABSL_TARGETS")
 
 _BUILD_HEADER = "package(default_visibility = [\"//visibility:public\"])\n"
 
-def _missing(ctx, packages, what):
-    fail(("@{}: {} not found. It comes with Debian's {}; install it with\n" +
-          "    apt-get install {}").format(
+def missing_message(ctx, packages, what):
+    """Says what is missing and which packages bring it."""
+    return ("@{}: {} not found. It comes with Debian's {}; install it with\n" +
+            "    apt-get install {}").format(
         ctx.name,
         what,
         " and ".join(packages),
         " ".join(packages),
-    ))
+    )
+
+def _missing(ctx, packages, what):
+    fail(missing_message(ctx, packages, what))
 
 def _require_header(ctx, header, packages):
     if not ctx.path("/usr/include/" + header).exists:
@@ -61,17 +65,21 @@ def _cc_library(name, defines = [], linkopts = []):
 def _begin(ctx):
     ctx.file("WORKSPACE", "workspace(name = {})\n".format(repr(ctx.name)))
 
-def _debian_library_impl(ctx):
-    _begin(ctx)
-    for header in ctx.attr.headers:
-        _require_header(ctx, header, ctx.attr.packages)
+def library_targets(ctx):
+    """The BUILD file of a repository rule with the attributes of debian_library."""
     build = _BUILD_HEADER
     for target, module in ctx.attr.pkg_config.items():
         flags = _run_pkg_config(ctx, module, ctx.attr.packages)
         build += _cc_library(target, flags.defines, flags.linkopts)
     for target, linkopts in ctx.attr.linkopts.items():
         build += _cc_library(target, linkopts = linkopts)
-    ctx.file("BUILD.bazel", build)
+    return build
+
+def _debian_library_impl(ctx):
+    _begin(ctx)
+    for header in ctx.attr.headers:
+        _require_header(ctx, header, ctx.attr.packages)
+    ctx.file("BUILD.bazel", library_targets(ctx))
 
 debian_library = repository_rule(
     implementation = _debian_library_impl,

@@ -11,6 +11,7 @@ already defined is left alone.
 """
 
 load("//tools/build:debian.bzl", "debian_absl", "debian_library", "debian_protobuf")
+load("//tools/build:debian_optional.bzl", "debian_optional_library")
 load("//tools/build:shims.bzl", "coverage_tools_shim", "rules_cc_shim")
 
 def _maybe(rule, name, **kwargs):
@@ -77,7 +78,28 @@ def _libraries():
         pkg_config = {"libnbd": "libnbd"},
     )
 
+def _fabric_libraries():
+    # Without them vof has fewer schemes; see debian_optional.bzl.
+    _maybe(
+        debian_optional_library,
+        name = "rdma_core",
+        headers = ["infiniband/verbs.h", "rdma/rdma_cma.h"],
+        packages = ["libibverbs-dev", "librdmacm-dev"],
+        pkg_config = {
+            "ibverbs": "libibverbs",
+            "rdmacm": "librdmacm",
+        },
+    )
+    _maybe(
+        debian_optional_library,
+        name = "libfabric",
+        headers = ["rdma/fabric.h"],
+        packages = ["libfabric-dev"],
+        pkg_config = {"libfabric": "libfabric"},
+    )
+
 def vof_repositories():
     """Defines every external repository that vof's targets refer to."""
     _bazel_shims()
     _libraries()
+    _fabric_libraries()
