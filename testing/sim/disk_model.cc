@@ -32,6 +32,17 @@ void DiskModel::Fill(uint32_t version, uint64_t sector, std::span<std::byte> byt
   }
 }
 
+std::byte DiskModel::NeverFirstIn(uint64_t sector) const {
+  std::array<bool, 256> taken = {};
+  for (uint32_t version = 0; version <= last_version_; ++version) {
+    SectorBytes bytes;
+    Fill(version, sector, bytes);
+    taken[static_cast<size_t>(bytes[0])] = true;
+  }
+  const auto* const unused = std::find(taken.begin(), taken.end(), false);
+  return static_cast<std::byte>(unused - taken.begin());
+}
+
 DiskModel::WriteHandle DiskModel::StartWrite(std::vector<Extent> extents, uint32_t version) {
   auto write = std::make_shared<Write>(Write{version, std::move(extents), ++clock_});
   for (const Extent& extent : write->extents) {

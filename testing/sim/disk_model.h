@@ -60,6 +60,10 @@ class DiskModel {
   // The 512 bytes that `version` puts into `sector`.
   static void Fill(uint32_t version, uint64_t sector, std::span<std::byte> bytes);
 
+  // A value that no version so far has as the first byte of `sector`. Of 256 values there is one
+  // as long as there are not several times as many versions; otherwise any.
+  std::byte NeverFirstIn(uint64_t sector) const;
+
   WriteHandle StartWrite(std::vector<Extent> extents, uint32_t version);
   void FinishWrite(const WriteHandle& write, WriteOutcome outcome);
   // A kUnknown write cannot land any more.

@@ -36,6 +36,7 @@ void SimAttempt::Note(const std::string& what) const {
 
 void SimAttempt::Start() {
   Note("connects");
+  slept_at_start_ = parts_.context->slept;
   std::unique_ptr<InitiatorControl> engine;
   if (plan_.dialect == Dialect::kV5) {
     engine = std::make_unique<InitiatorControlStream<V5>>(body_, SessionOptions());
@@ -68,6 +69,7 @@ InitiatorSessionOptions SimAttempt::SessionOptions() {
     if (ready_) return;  // again, after a reset
     info_ = info;
     ready_ = true;
+    CheckSlept("connecting", slept_at_start_);
     Note("is ready as instance " + std::to_string(info.instance_id));
     ReadCapacity();
     hooks_.on_ready();
@@ -96,7 +98,7 @@ Connection* SimAttempt::AddConnection(std::unique_ptr<StreamEngine> engine,
                         --num_connections_;
                         on_finished();
                       });
-  parts_.target->Accept(&link, body_.initiator_name, /*honest=*/true);
+  parts_.target->Accept(&link, body_.initiator_name, strict_ ? SimPeer::kStrict : SimPeer::kHonest);
   return added;
 }
 
@@ -277,9 +279,10 @@ void SimAttempt::Blackhole() {
 std::function<void(const absl::Status&)> SimAttempt::Operation(const std::string& what) {
   ++operations_;
   auto answered = std::make_shared<bool>(false);
-  return [this, what, answered](const absl::Status& status) {
+  return [this, what, answered, slept = parts_.context->slept](const absl::Status& status) {
     if (std::exchange(*answered, true)) parts_.context->Fail(what + " was answered twice");
     --operations_;
+    CheckSlept(what, slept);
     if (!status.ok()) Note(what + ": " + std::string(status.message()));
     if (FailureKindOf(status) == FailureKind::kProtocol) {
       parts_.context->Fail(what + ": " + status.ToString());
@@ -288,6 +291,11 @@ std::function<void(const absl::Status&)> SimAttempt::Operation(const std::string
       parts_.context->Fail(what + " failed without a fault: " + status.ToString());
     }
   };
+}
+
+void SimAttempt::CheckSlept(const std::string& what, Nanoseconds slept_before) const {
+  if (!strict_ || parts_.context->slept - slept_before <= SimContext::kLongestSleep) return;
+  parts_.context->Fail(what + " waited while everybody slept");
 }
 
 void SimAttempt::Reset() {

@@ -104,6 +104,7 @@ class SimAttempt {
   void OnQueueEnded(Queue* queue, const absl::Status& why);
   void OnEnded(const absl::Status& why);
   void OnRequestDone(SimRequest* request);
+  void CheckSlept(const std::string& what, Nanoseconds slept_before) const;
   void JudgeEnd(const std::string& what, const absl::Status& why);
   void CloseQueues();
   InitiatorSession* session() { return control_ ? &control_->session() : nullptr; }
@@ -127,6 +128,7 @@ class SimAttempt {
   SessionInfo info_;
   uint64_t capacity_seen_ = 0;
   int num_connections_ = 0;
+  Nanoseconds slept_at_start_ = 0;
   uint64_t reset_marks_ = 0;  // one more when a reset begins, and when it is answered
   int resets_in_progress_ = 0;
   int operations_ = 0;  // without an answer yet

@@ -14,6 +14,7 @@
 
 #include "backends/loopback/faults.h"
 #include "core/base/time.h"
+#include "testing/sim/bug_effect.h"
 #include "testing/sim/disk_model.h"
 #include "testing/sim/sim_pipe.h"
 #include "testing/sim/sim_plan.h"
@@ -21,7 +22,8 @@
 namespace vof {
 
 struct SimContext {
-  SimContext(const SimPlan& p, bool v) : plan(p), verbose(v), random(p.seed), model(p.sectors) {}
+  SimContext(const SimPlan& p, bool v)
+      : plan(p), verbose(v), random(p.seed), model(p.sectors), effect(p.sectors) {}
 
   void Fail(const std::string& what) {
     Note("FAILED: " + what);
@@ -40,13 +42,19 @@ struct SimContext {
     return sabotaged = true;
   }
 
+  static constexpr Nanoseconds kLongestSleep = kNanosecondsPerSecond / 2;
   static constexpr MonotonicTime start = kNanosecondsPerSecond;
 
   const SimPlan plan;
   const bool verbose;
   FaultRandom random;
   DiskModel model;
+  BugEffect effect;  // of the bug of the plan
   MonotonicTime now = start;
+  // How much of the time everybody slept. Without faults nothing waits for longer than
+  // kLongestSleep of it: that would be a wake-up that was forgotten, even if a timer makes up for
+  // it.
+  Nanoseconds slept = 0;
   // No faults from here on: everything must succeed, and soon.
   bool calm = false;
   uint64_t capacity_sectors = 0;  // of the device now

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace vof {
 namespace {
@@ -82,8 +83,36 @@ SimPlan MakeSimPlan(uint64_t seed) {
   if (!any_ref && random.Chance(250)) {  // `ref` has no way to say them
     plan.target.max_out_bytes = plan.target.max_in_bytes = 4096 + 17;
   }
+  for (SessionPlan& session : plan.sessions) session.returns = random.Chance(250);
   plan.target.max_instances = static_cast<uint32_t>(sessions + 1 + random.Below(3));
   return plan;
+}
+
+SimPlan MakeSimPlanWithBug(uint64_t seed, SimBug bug) {
+  SimPlan plan = MakeSimPlan(seed);
+  plan.bug = bug;
+  if (bug == SimBug::kNone) return plan;
+  plan.memory_store = false;
+  plan.store_failures_per_mille = 0;
+  if (bug == SimBug::kLostWakeUp) {  // happens to sessions that come back
+    for (SessionPlan& session : plan.sessions) session.returns = true;
+  }
+  return plan;
+}
+
+std::optional<SimBug> SimBugNamed(std::string_view name) {
+  static constexpr std::array<std::pair<std::string_view, SimBug>, 6> kNames = {{
+      {"lost-completion", SimBug::kLostCompletion},
+      {"doubled-completion", SimBug::kDoubledCompletion},
+      {"corrupted-byte", SimBug::kCorruptedByte},
+      {"lost-write", SimBug::kLostWrite},
+      {"leaked-buffer", SimBug::kLeakedBuffer},
+      {"lost-wake-up", SimBug::kLostWakeUp},
+  }};
+  for (const auto& [known, bug] : kNames) {
+    if (known == name) return bug;
+  }
+  return std::nullopt;
 }
 
 }  // namespace vof

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "backends/loopback/faults.h"
@@ -38,6 +40,9 @@ struct SessionPlan {
   uint32_t depth = 4;  // requests that the workload keeps in flight on each queue
   Nanoseconds keepalive = 0;
   Nanoseconds io_timeout = 0;
+  // When all is done and has settled it comes back and does it all again, and then nothing may
+  // fail.
+  bool returns = false;
 };
 
 struct SimPlan {
@@ -72,6 +77,10 @@ struct SimPlan {
 };
 
 SimPlan MakeSimPlan(uint64_t seed);
+// The same, but such that the bug has occasions, and a store that keeps its word otherwise.
+SimPlan MakeSimPlanWithBug(uint64_t seed, SimBug bug);
+// "lost-write" and so on; nothing for an unknown name.
+std::optional<SimBug> SimBugNamed(std::string_view name);
 
 }  // namespace vof
 

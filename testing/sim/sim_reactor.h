@@ -35,6 +35,7 @@ namespace vof {
 class SimReactor final : public Executor {
  public:
   using OnFinished = std::function<void(Connection*)>;
+  using OnDeaf = std::function<void()>;
 
   SimReactor(const MonotonicTime* now, size_t scratch_bytes)
       : now_(now), pool_(kMinPoolBytes), scratch_(scratch_bytes) {}
@@ -45,14 +46,16 @@ class SimReactor final : public Executor {
 
   void Post(std::function<void()> work) override { posts_.push_back(std::move(work)); }
 
-  // Without a pipe the connection is never told of anything that comes (a bug, for the checkers).
+  // With `on_deaf` the connection is never told of anything that comes (a bug, for the checkers),
+  // and `on_deaf` is called when it has slept through something for a second: nothing else woke it.
   void Add(std::unique_ptr<Connection> connection, std::shared_ptr<SimPipe> pipe, int side,
-           OnFinished on_finished) {
+           OnFinished on_finished, OnDeaf on_deaf = nullptr) {
     auto entry = std::make_unique<Entry>();
     entry->connection = std::move(connection);
     entry->pipe = std::move(pipe);
     entry->side = side;
     entry->on_finished = std::move(on_finished);
+    entry->on_deaf = std::move(on_deaf);
     entry->connection->SetWake([e = entry.get()] { e->Wake(); });
     entries_.push_back(std::move(entry));
   }
@@ -79,6 +82,7 @@ class SimReactor final : public Executor {
 
   // Fires what is due, then runs one post or one poll. Returns whether anything moved.
   bool Step(FaultRandom& random) {
+    for (auto& entry : entries_) entry->NoteDeafness(*now_);
     FireTimers();
     std::vector<Entry*> runnable;
     for (auto& entry : entries_) {
@@ -92,6 +96,14 @@ class SimReactor final : public Executor {
     posts_.pop_front();
     work();
     return true;
+  }
+
+  // Destroys what is left after a run that failed, while other reactors are still there: destroyed
+  // connections post to each other. False: nothing was left.
+  bool Abandon() {
+    const auto entries = std::exchange(entries_, {});
+    const auto posts = std::exchange(posts_, {});
+    return !entries.empty() || !posts.empty();
   }
 
   std::string Describe() const {
@@ -108,15 +120,28 @@ class SimReactor final : public Executor {
     std::shared_ptr<SimPipe> pipe;
     int side = 0;
     OnFinished on_finished;
+    OnDeaf on_deaf;  // not empty: it is deaf
+    MonotonicTime misses_since = kInfiniteFuture;
     WaitSet wait;
     MonotonicTime timer = kInfiniteFuture;
     bool active = true;
     bool woken = false;
 
     void Wake() { woken = active = true; }
-    bool Runs() const {
-      return active || (pipe != nullptr && ((wait.want_read && pipe->CanRead(side)) ||
-                                            (wait.want_write && pipe->CanWrite(side))));
+    bool IsCalled() const {
+      return pipe != nullptr &&
+             ((wait.want_read && pipe->CanRead(side)) || (wait.want_write && pipe->CanWrite(side)));
+    }
+    bool Runs() const { return active || (on_deaf == nullptr && IsCalled()); }
+    void NoteDeafness(MonotonicTime now) {
+      if (on_deaf == nullptr) return;
+      if (active || !IsCalled()) {
+        misses_since = kInfiniteFuture;
+      } else if (misses_since == kInfiniteFuture) {
+        misses_since = now;
+      } else if (now - misses_since >= kNanosecondsPerSecond) {
+        on_deaf();
+      }
     }
   };
 

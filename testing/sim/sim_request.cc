@@ -81,6 +81,8 @@ void SimRequest::Build() {
   resizes_at_start_ = context_->num_resizes;
   if (limits_.reset_marks != nullptr) reset_mark_at_start_ = *limits_.reset_marks;
   submitted_at_ = context_->now;
+  slept_at_start_ = context_->slept;
+  effect_clock_at_start_ = context_->effect.clock();
   if (verb_ == SimVerb::kRead) {
     in_bytes += extents_[0].count * kSectorBytes;
     read_ = context_->model.StartRead(extents_[0].first, extents_[0].count);
@@ -98,6 +100,7 @@ void SimRequest::Build() {
     AddSegments();
     write_ = context_->model.StartWrite(extents_, kZeroVersion);
   }
+  if (write_ != nullptr) context_->effect.OnWriteStarted(extents_);
   in_.assign(in_bytes, std::byte{0xee});
   CutPieces();
   request_.readable = readable_;
@@ -173,6 +176,9 @@ void SimRequest::Judge() {
   const Nanoseconds age = context_->now - submitted_at_;
   if (limits_.timeout > 0 && age > limits_.timeout + kTimeoutSlack) {
     Fail("outlived its time-out: " + std::to_string(age / kNanosecondsPerMillisecond) + " ms");
+  }
+  if (!limits_.attempt_may_end && context_->slept - slept_at_start_ > SimContext::kLongestSleep) {
+    Fail("waited while everybody slept");
   }
   const bool too_large = out_.size() > limits_.max_out_bytes || in_.size() > limits_.max_in_bytes;
   if (request_.error == RequestError::kNone) {
@@ -255,14 +261,16 @@ void SimRequest::JudgeRead(uint8_t status) {
         context_->plan.memory_store) {
       Fail("failed, but its data are not zeros");
     }
-  } else if (!context_->model.FinishRead(*std::exchange(read_, std::nullopt), in_, &error)) {
-    Fail(error);
+    return;
   }
+  context_->effect.OnRead(extents_[0], effect_clock_at_start_, in_);
+  if (!context_->model.FinishRead(*std::exchange(read_, std::nullopt), in_, &error)) Fail(error);
 }
 
 void SimRequest::FinishModel(WriteOutcome outcome) {
   if (read_.has_value()) context_->model.ForgetRead(*std::exchange(read_, std::nullopt));
   if (write_ == nullptr) return;
+  context_->effect.OnWriteOver(extents_, outcome);
   context_->model.FinishWrite(write_, outcome);
   if (outcome == WriteOutcome::kUnknown) unsettled_write_ = std::move(write_);
   write_ = nullptr;

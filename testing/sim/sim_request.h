@@ -86,8 +86,10 @@ class SimRequest {
   InitiatorRequest request_;
 
   uint64_t resizes_at_start_ = 0;
+  uint64_t effect_clock_at_start_ = 0;
   uint64_t reset_mark_at_start_ = 0;
   MonotonicTime submitted_at_ = 0;
+  Nanoseconds slept_at_start_ = 0;
   uint32_t version_ = kZeroVersion;
   DiskModel::WriteHandle write_, unsettled_write_;
   std::optional<DiskModel::ReadHandle> read_;

@@ -33,7 +33,7 @@ void SimSession::Poll() {
   if (current_ != nullptr && (current_->ending() || current_->gone())) {
     current_ = nullptr;
     retry_at_ = context_->now + Milliseconds(1 + context_->random.Below(200));
-    if (stage_ == Stage::kLeave) stage_ = Stage::kGone;
+    if (stage_ == Stage::kLeave) OnLeft();
     if (stage_ == Stage::kVerify) verified_sectors_ = 0;
     asked_for_size_ = 0;
   }
@@ -87,7 +87,7 @@ void SimSession::Forget() {
     if (&attempt == current_) {
       current_ = nullptr;
       retry_at_ = context_->now + Milliseconds(1 + context_->random.Below(200));
-      if (stage_ == Stage::kLeave) stage_ = Stage::kGone;
+      if (stage_ == Stage::kLeave) OnLeft();
       asked_for_size_ = 0;
     }
     it = attempts_.erase(it);
@@ -158,7 +158,18 @@ void SimSession::Leave() {
   }
 }
 
+void SimSession::OnLeft() {
+  stage_ = Stage::kGone;
+  if (!std::exchange(may_return_, false)) return;
+  stage_ = Stage::kWork;
+  retry_at_ = std::max(retry_at_, calm_since_ + kCalmSettles);
+  quota_ = context_->plan.calm_requests;
+  verified_sectors_ = 0;
+  leaving_ = false;
+}
+
 void SimSession::BeginCalm() {
+  may_return_ = plan_.returns;
   calm_since_ = context_->now;
   quota_ = context_->plan.calm_requests;
 }

@@ -49,6 +49,7 @@ class SimSession {
   void Verify();
   void Agree();
   void Leave();
+  void OnLeft();
   void OnUnsettled(int attempt, const DiskModel::WriteHandle& write);
   void SettleWrites(int before_attempt);
   void SubmitOne(size_t queue);
@@ -69,6 +70,7 @@ class SimSession {
   uint64_t verified_sectors_ = 0;
   uint64_t asked_for_size_ = 0;  // the size of the disk when it last read it
   bool leaving_ = false;
+  bool may_return_ = false;
   Stage stage_ = Stage::kWork;
 };
 

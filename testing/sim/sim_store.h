@@ -42,8 +42,12 @@ class StubbornStore final : public BlockStore {
       for (StoreOperation* operation : batch) {
         const bool loses = operation->verb == StoreVerb::kWrite && operation->length_bytes > 0 &&
                            context_->Sabotage(SimBug::kLostWrite);
-        if (loses) operation->source = BufferReader();
-        if (loses) operation->length_bytes = 0;
+        if (loses) {
+          context_->effect.OnWriteLost(operation->offset_bytes / kSectorBytes,
+                                       operation->length_bytes / kSectorBytes);
+          operation->source = BufferReader();
+          operation->length_bytes = 0;
+        }
       }
       inner_->Submit(batch);
     }
@@ -57,7 +61,7 @@ class StubbornStore final : public BlockStore {
         }
         if (done[i]->verb == StoreVerb::kRead && done[i]->status == StoreStatus::kOk &&
             context_->Sabotage(SimBug::kCorruptedByte)) {
-          *done[i]->request->writable[FirstPiece(*done[i]->request)].data ^= std::byte{0x10};
+          ChangeFirstByte(done[i]);
         }
       }
       // It has been noticed: engines are not destroyed before their requests are over.
@@ -71,10 +75,13 @@ class StubbornStore final : public BlockStore {
     }
 
    private:
-    static size_t FirstPiece(const DeviceRequest& request) {
-      size_t i = 0;
-      while (request.writable[i].size_bytes == 0) ++i;
-      return i;
+    void ChangeFirstByte(StoreOperation* read) {
+      size_t piece = 0;
+      while (read->request->writable[piece].size_bytes == 0) ++piece;
+      const uint64_t sector = read->offset_bytes / kSectorBytes;
+      const std::byte value = context_->model.NeverFirstIn(sector);
+      *read->request->writable[piece].data = value;
+      context_->effect.OnByteChanged(sector, value);
     }
 
     SimContext* const context_;

@@ -32,6 +32,13 @@ SimTarget::SimTarget(SimContext* context) : context_(context), directory_(contex
   MakeDevice();
 }
 
+SimTarget::~SimTarget() {
+  for (bool any_left = true; any_left;) {
+    any_left = false;
+    for (const auto& reactor : reactors_) any_left = reactor->Abandon() || any_left;
+  }
+}
+
 void SimTarget::MakeDevice() {
   const SimPlan& plan = context_->plan;
   std::shared_ptr<BlockStore> inner;
@@ -60,20 +67,25 @@ void SimTarget::MakeDevice() {
   Check(directory_.AddDevice(kSimDisk, device_).ok(), "the name of the device is free");
 }
 
-void SimTarget::Accept(SimLink* link, const std::string& address, bool honest) {
+void SimTarget::Accept(SimLink* link, const std::string& address, SimPeer peer) {
   SimReactor& reactor = *reactors_[context_->random.Below(reactors_.size())];
   auto engine = std::make_unique<TargetConnection>(reactor.host(), &directory_,
                                                    PeerIdentity{address, 0, {}}, context_->now);
   auto connection = std::make_unique<SimConnection>(std::move(link->target), std::move(engine));
-  const bool deaf = honest && context_->Sabotage(SimBug::kLostWakeUp);
-  reactor.Add(std::move(connection), deaf ? nullptr : link->pipe, SimPipe::kTarget,
-              [this, honest](Connection* finished) {
-                const std::string description = finished->Describe();
-                context_->Note("target: ended " + description);
-                const std::string rule = BrokenRule(description);
-                if (honest && !rule.empty())
-                  context_->Fail("the target found fault: " + description);
-              });
+  SimReactor::OnDeaf on_deaf;
+  // Another life may fail for what happened before the calm: its end would excuse the bug's.
+  if (peer == SimPeer::kStrict && context_->Sabotage(SimBug::kLostWakeUp)) {
+    on_deaf = [this] { context_->effect.TookPlace(); };
+  }
+  reactor.Add(
+      std::move(connection), link->pipe, SimPipe::kTarget,
+      [this, honest = peer != SimPeer::kStranger](Connection* finished) {
+        const std::string description = finished->Describe();
+        context_->Note("target: ended " + description);
+        const std::string rule = BrokenRule(description);
+        if (honest && !rule.empty()) context_->Fail("the target found fault: " + description);
+      },
+      std::move(on_deaf));
 }
 
 bool SimTarget::HasInstance(uint16_t id) const {
@@ -109,7 +121,10 @@ void SimTarget::Resize() {
                                : 32 + context_->random.Below(context_->plan.sectors - 31);
   if (sectors == context_->capacity_sectors) return;
   context_->Note("resize to " + std::to_string(sectors) + " sectors");
-  if (sectors < context_->capacity_sectors) context_->model.Cut(sectors);
+  if (sectors < context_->capacity_sectors) {
+    context_->model.Cut(sectors);
+    context_->effect.OnCut(sectors);
+  }
   context_->capacity_sectors = sectors;
   ++context_->num_resizes;
   const absl::Status status = device_->Resize(sectors * kSectorBytes);

@@ -3,7 +3,7 @@
 // The target of a simulated world: a directory with one disk, reactors, and what goes wrong there.
 //
 //   SimTarget target(&context);
-//   target.Accept(link.pipe, std::move(link.target), "192.0.2.1", /*honest=*/true);
+//   target.Accept(link.pipe, std::move(link.target), "192.0.2.1", SimPeer::kHonest);
 //   target.Act();                 // a resize, a store that stands still, memory that is taken away
 //   target.Calm();                // no more of that
 //   target.CheckGone();           // nothing is left of any session
@@ -28,12 +28,18 @@ namespace vof {
 
 inline constexpr char kSimDisk[] = "disk";
 
+enum class SimPeer : uint8_t {
+  kStranger,  // may break the protocol
+  kHonest,    // the connection must not end for breaking it
+  kStrict,    // honest, and nothing is expected to go wrong
+};
+
 class SimTarget {
  public:
   explicit SimTarget(SimContext* context);
+  ~SimTarget();
 
-  // `honest`: the peer keeps to the protocol, so the connection must not end for breaking it.
-  void Accept(SimLink* link, const std::string& address, bool honest);
+  void Accept(SimLink* link, const std::string& address, SimPeer peer);
   std::vector<std::unique_ptr<SimReactor>>& reactors() { return reactors_; }
   TargetDirectory& directory() { return directory_; }
   bool HasInstance(uint16_t id) const;

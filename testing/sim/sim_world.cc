@@ -153,6 +153,7 @@ void SimWorld::PassTime(bool moved) {
     if (sleeps && next != kInfiniteFuture) pass = next - context_.now;
     pass = std::min(pass, next - context_.now);
   }
+  if (!HasWork()) context_.slept += pass;
   context_.now += pass;
 }
 
@@ -188,7 +189,7 @@ void SimWorld::SendStranger() {
   SimLink link = MakeSimLink(&context_, nullptr, "stranger");
   initiators_.Add(std::make_unique<SimConnection>(std::move(link.initiator), std::move(engine)),
                   link.pipe, SimPipe::kInitiator, nullptr);
-  target_.Accept(&link, "stranger", /*honest=*/false);
+  target_.Accept(&link, "stranger", SimPeer::kStranger);
 }
 
 SimStranger::Bytes SimWorld::StrangerBytes(const SimSession& victim, StrangerKind* kind) {

@@ -45,6 +45,7 @@ class SimWorld {
   std::string Run();
   SimTotals totals() const;
   bool sabotaged() const { return context_.sabotaged; }  // the bug of the plan has happened
+  const BugEffect& effect() const { return context_.effect; }
 
  private:
   void RunChaos();

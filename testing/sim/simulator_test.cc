@@ -4,6 +4,7 @@
 //
 //   simulator_test --seed 4711 --verbose        // replays one, and tells what happens
 //   simulator_test --seeds 100000               // the first so many; else VOF_SIM_SEEDS
+//   simulator_test --bug lost-write             // with a bug put in: must fail (sim_plan.h)
 //
 // Shards of a test run (TEST_SHARD_INDEX) take turns.
 #include <signal.h>
@@ -46,11 +47,20 @@ uint64_t NumberIn(const char* text, uint64_t fallback) {
   return text == nullptr || *text == '\0' ? fallback : std::strtoull(text, nullptr, 10);
 }
 
+struct Arguments {
+  bool one = false;
+  uint64_t seed = 0;
+  uint64_t seeds = kDefaultSeeds;
+  bool verbose = false;
+  vof::SimBug bug = vof::SimBug::kNone;
+  std::string replay_bug;  // what a replay has to say of it
+};
+
 // An empty string when the seed holds.
-std::string RunSeed(uint64_t seed, bool verbose, vof::SimTotals* totals) {
+std::string RunSeed(uint64_t seed, const Arguments& arguments, vof::SimTotals* totals) {
   std::snprintf(g_crash_text, sizeof(g_crash_text), "crashed in seed %llu\n",
                 static_cast<unsigned long long>(seed));
-  vof::SimWorld world(vof::MakeSimPlan(seed), verbose);
+  vof::SimWorld world(vof::MakeSimPlanWithBug(seed, arguments.bug), arguments.verbose);
   std::string failure = world.Run();
   const vof::SimTotals of_seed = world.totals();
   totals->steps += of_seed.steps;
@@ -58,13 +68,6 @@ std::string RunSeed(uint64_t seed, bool verbose, vof::SimTotals* totals) {
   totals->virtual_time += of_seed.virtual_time;
   return failure;
 }
-
-struct Arguments {
-  bool one = false;
-  uint64_t seed = 0;
-  uint64_t seeds = kDefaultSeeds;
-  bool verbose = false;
-};
 
 bool ParseArguments(int argc, char** argv, Arguments* arguments) {
   arguments->seeds = NumberIn(std::getenv("VOF_SIM_SEEDS"), kDefaultSeeds);
@@ -78,8 +81,12 @@ bool ParseArguments(int argc, char** argv, Arguments* arguments) {
       arguments->seed = NumberIn(argv[++i], 0);
     } else if (key == "--seeds" && has_value) {
       arguments->seeds = NumberIn(argv[++i], kDefaultSeeds);
+    } else if (key == "--bug" && has_value && vof::SimBugNamed(argv[i + 1])) {
+      arguments->bug = *vof::SimBugNamed(argv[++i]);
+      arguments->replay_bug = std::string(" --bug ") + argv[i];
     } else {
-      std::fprintf(stderr, "usage: %s [--seed N] [--seeds COUNT] [--verbose]\n", argv[0]);
+      std::fprintf(stderr, "usage: %s [--seed N] [--seeds COUNT] [--bug NAME] [--verbose]\n",
+                   argv[0]);
       return false;
     }
   }
@@ -88,7 +95,7 @@ bool ParseArguments(int argc, char** argv, Arguments* arguments) {
 
 int RunOne(const Arguments& arguments) {
   vof::SimTotals totals;
-  const std::string failure = RunSeed(arguments.seed, arguments.verbose, &totals);
+  const std::string failure = RunSeed(arguments.seed, arguments, &totals);
   std::printf("seed %llu: %s\n", static_cast<unsigned long long>(arguments.seed),
               failure.empty() ? "ok" : failure.c_str());
   return failure.empty() ? 0 : 1;
@@ -102,13 +109,13 @@ int RunMany(const Arguments& arguments) {
   int failures = 0;
   uint64_t run = 0;
   for (uint64_t seed = shard; seed < arguments.seeds && failures < kMostFailures; seed += shards) {
-    const std::string failure = RunSeed(seed, arguments.verbose, &totals);
+    const std::string failure = RunSeed(seed, arguments, &totals);
     ++run;
     if (failure.empty()) continue;
     ++failures;
-    std::printf("seed %llu: %s\n  replay it with --seed %llu --verbose\n",
+    std::printf("seed %llu: %s\n  replay it with --seed %llu%s --verbose\n",
                 static_cast<unsigned long long>(seed), failure.c_str(),
-                static_cast<unsigned long long>(seed));
+                static_cast<unsigned long long>(seed), arguments.replay_bug.c_str());
   }
   std::printf("%llu seeds: %d failed, %llu requests, %llu steps, %.0f s of virtual time\n",
               static_cast<unsigned long long>(run), failures,
