@@ -28,6 +28,7 @@ constexpr char kDisk[] = "virtio-target/block/block0.service";
 constexpr uint64_t kSectors = 32768;
 constexpr size_t kValueOffset = 8;  // of a completion
 constexpr uint16_t kSizeMaxOffset = offsetof(BlkConfigSpace, size_max);
+constexpr uint16_t kSegMaxOffset = offsetof(BlkConfigSpace, seg_max);
 
 // The disk of the recordings: every sector says its number, over and over.
 Bytes DiskBytes() {
@@ -64,10 +65,11 @@ std::shared_ptr<BlkDevice> MakeDisk() {
 bool SameAnswer(const Command& command, std::span<const std::byte> ours,
                 std::span<const std::byte> recorded) {
   if (ours.size() != recorded.size()) return false;
-  const bool free_value =
-      command.kind == CommandKind::kGetVendorId || command.kind == CommandKind::kGetDeviceFeature ||
-      command.kind == CommandKind::kGetGeneration ||
-      (command.kind == CommandKind::kGetConfig && command.offset == kSizeMaxOffset);
+  const bool free_value = command.kind == CommandKind::kGetVendorId ||
+                          command.kind == CommandKind::kGetDeviceFeature ||
+                          command.kind == CommandKind::kGetGeneration ||
+                          (command.kind == CommandKind::kGetConfig &&
+                           (command.offset == kSizeMaxOffset || command.offset == kSegMaxOffset));
   const size_t compared = free_value ? kValueOffset : ours.size();
   return std::equal(ours.begin(), ours.begin() + static_cast<ptrdiff_t>(compared),
                     recorded.begin());
