@@ -36,6 +36,14 @@ inline constexpr int kMaxResultPieces = 8;
 // Bytes a device may return without memory of its own (a block status is 1, a net header 12).
 inline constexpr uint32_t kInlineResultBytes = 32;
 
+// --- Keyed transmission ---
+// Bytes of a request, and of its result, that may travel inside the messages: a block of 4 KiB with
+// its header or its status, and some room.
+inline constexpr uint32_t kDefaultInlineBytes = 4096 + 64;
+// The largest message: a command, 255 descriptors of `v5` or as many of `ref` as take no more, and
+// inline bytes.
+inline constexpr uint32_t kMaxMessageBytes = 16 + 255 * 16 + kDefaultInlineBytes;
+
 // --- Sessions ---
 inline constexpr uint32_t kMaxInstances = 4096;
 inline constexpr uint16_t kMaxQueuesPerInstance = 256;

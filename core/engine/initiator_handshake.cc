@@ -12,8 +12,6 @@
 namespace vof {
 namespace {
 
-constexpr uint64_t kWantedTransport = transport_feature::kCredit | transport_feature::kNumQueues;
-
 uint16_t ClampQueueSize(uint64_t size) {
   return static_cast<uint16_t>(std::min<uint64_t>(size, kMaxQueueSize));
 }
@@ -24,6 +22,7 @@ enum class InitiatorHandshake::Step : uint8_t {
   kConnect,
   kGetTransportFeatures,
   kSetTransportFeatures,
+  kGetInlineSizes,
   kGetRequestSizes,
   kGetMaxSegments,
   kGetNumQueues,
@@ -52,6 +51,7 @@ std::span<const InitiatorHandshake::Step> InitiatorHandshake::ScriptOf(Dialect d
       Step::kConnect,
       Step::kGetTransportFeatures,
       Step::kSetTransportFeatures,
+      Step::kGetInlineSizes,
       Step::kGetRequestSizes,
       Step::kGetVendor,
       Step::kGetDevice,
@@ -100,12 +100,20 @@ InitiatorHandshake::InitiatorHandshake(const InitiatorHandshakeOptions& options)
   info_.dialect = options.dialect;
 }
 
+uint64_t InitiatorHandshake::WantedTransport() const {
+  uint64_t wanted = transport_feature::kCredit | transport_feature::kNumQueues;
+  if (options_.transmission == Transmission::kKeyed) wanted |= transport_feature::kInline;
+  return offered_transport_ & wanted;
+}
+
 // Steps that depend on what was agreed before, or that a second run leaves out.
 bool InitiatorHandshake::Applies(Step step) const {
   const bool v5 = info_.dialect == Dialect::kV5;
   switch (step) {
     case Step::kSetTransportFeatures:
-      return (offered_transport_ & kWantedTransport) != 0;
+      return WantedTransport() != 0;
+    case Step::kGetInlineSizes:
+      return (info_.transport_features & transport_feature::kInline) != 0;
     case Step::kGetMaxSegments:
       return info_.target_is_ours();
     case Step::kReset:  // a `v5` instance is born clean; Linux resets in any case
@@ -178,6 +186,10 @@ void InitiatorHandshake::Fill(Step step, Command* command) const {
       command->queue_size = info_.dialect == Dialect::kV5 ? kControlQueueSize : 0;
       command->body_length = kConnectBodyBytes;
       return;
+    case Step::kGetInlineSizes:
+      command->kind = CommandKind::kGetFeature;
+      command->select = kFeaturePageInlineSizes;
+      return;
     case Step::kGetTransportFeatures:
     case Step::kGetRequestSizes:
     case Step::kGetMaxSegments:
@@ -187,7 +199,7 @@ void InitiatorHandshake::Fill(Step step, Command* command) const {
       return;
     case Step::kSetTransportFeatures:
       command->kind = CommandKind::kSetFeature;
-      command->value = offered_transport_ & kWantedTransport;
+      command->value = WantedTransport();
       return;
     case Step::kGetNumQueues:
       command->kind = CommandKind::kGetNumQueues;
@@ -261,6 +273,15 @@ absl::Status InitiatorHandshake::OnAnswer(const Command& command, const Completi
       break;
     case Step::kSetTransportFeatures:
       info_.transport_features = command.value;
+      break;
+    case Step::kGetInlineSizes:
+      // What this side receives is bounded by its messages; what it sends it may choose.
+      info_.inline_request_bytes =
+          std::min(kDefaultInlineBytes, static_cast<uint32_t>(completion.value));
+      info_.inline_completion_bytes = static_cast<uint32_t>(completion.value >> 32);
+      if (info_.inline_completion_bytes > kDefaultInlineBytes) {
+        status = UnsupportedStatus("its completions carry more inline bytes than fit here");
+      }
       break;
     case Step::kGetRequestSizes:
       info_.max_out_bytes = std::min(info_.max_out_bytes, static_cast<uint32_t>(completion.value));

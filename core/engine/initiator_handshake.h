@@ -34,6 +34,7 @@ inline constexpr uint32_t kOurVendorId = 0x00464f56;
 
 struct InitiatorHandshakeOptions {
   Dialect dialect = Dialect::kV5;
+  Transmission transmission = Transmission::kStream;
   // Device features to accept when they are offered. VERSION_1 is always accepted.
   uint64_t wanted_features = ~uint64_t{0};
   uint16_t queues = 1;      // virtqueues to open; fewer when the device has fewer
@@ -59,6 +60,9 @@ struct SessionInfo {
   uint32_t max_out_bytes = kMaxRequestBytes;  // of one request
   uint32_t max_in_bytes = kMaxRequestBytes;
   uint16_t max_segments = kMaxSegments;
+  // Keyed, when INLINE was accepted.
+  uint32_t inline_request_bytes = 0;
+  uint32_t inline_completion_bytes = 0;
 
   bool target_is_ours() const { return vendor_id == kOurVendorId; }
 };
@@ -85,6 +89,7 @@ class InitiatorHandshake {
   Step step() const { return script_[position_]; }
   void Proceed();  // to the next step that applies
   bool Applies(Step step) const;
+  uint64_t WantedTransport() const;
   void Fill(Step step, Command* command) const;
   uint32_t StatusBits(Step step) const;
   absl::Status OnStatus(uint32_t status) const;

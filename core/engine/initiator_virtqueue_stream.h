@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,28 +24,13 @@
 #include "core/engine/initiator_queue.h"
 #include "core/engine/initiator_response_reader.h"
 #include "core/engine/initiator_status.h"
+#include "core/engine/initiator_virtqueue_options.h"
 #include "core/engine/output_queue.h"
 #include "core/engine/stream_engine.h"
 #include "core/wire/codec.h"
 #include "core/wire/connect_body.h"
 
 namespace vof {
-
-struct InitiatorVirtqueueOptions {
-  uint16_t instance_id = 0;  // what Connect of the control queue was answered
-  uint16_t queue_index = 0;
-  ConnectBody body;  // names and token of the session
-  Nanoseconds connect_timeout = kHandshakeTimeout;
-
-  // Called in Advance, each at most once; may be empty. The target accepted the queue.
-  std::function<void()> on_connected;
-  // Everything submitted before Drain() is done.
-  std::function<void()> on_drained;
-  // The connection is closed; the requests that this ends are done after the call. `why` is
-  // kCancelled when this side closed it. May give the queue, which goes on to exist, another wake
-  // hook.
-  std::function<void(const absl::Status& why)> on_ended;
-};
 
 template <Codec C>
 class InitiatorVirtqueueStream final : public StreamEngine {

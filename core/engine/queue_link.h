@@ -33,6 +33,9 @@ struct InstanceState {
   uint32_t status = 0;  // virtio device status
   uint64_t driver_features = 0;
   uint64_t transport_features = 0;  // accepted ones
+  // Keyed queues with INLINE: what may travel in a command's message, and in a completion's.
+  uint32_t inline_request_bytes = 0;
+  uint32_t inline_completion_bytes = 0;
 };
 
 // Waits for a number of arrivals, then posts `done` to `executor`.

@@ -100,7 +100,8 @@ bool ControlServer::Keepalive(const Command& command, Completion* completion) {
 }
 
 uint64_t ControlServer::OfferedTransportFeatures() const {
-  return config_.directory->options().transport_features & kImplementedTransportFeatures;
+  const uint64_t implemented = IsKeyed() ? kKeyedTransportFeatures : kImplementedTransportFeatures;
+  return config_.directory->options().transport_features & implemented;
 }
 
 bool ControlServer::GetFeature(const Command& command, Completion* completion) {
@@ -115,12 +116,20 @@ bool ControlServer::GetFeature(const Command& command, Completion* completion) {
     case kFeaturePageRequestSizes:
       return AnswerValue(options.max_out_bytes | static_cast<uint64_t>(options.max_in_bytes) << 32,
                          completion);
+    case kFeaturePageInlineSizes:
+      if (!IsKeyed()) return Answer(Cause::kFeature, completion);
+      return AnswerValue(options.inline_request_bytes |
+                             static_cast<uint64_t>(options.inline_completion_bytes) << 32,
+                         completion);
     default:
       return Answer(Cause::kFeature, completion);
   }
 }
 
 bool ControlServer::SetFeature(const Command& command, Completion* completion) {
+  if (is_v5_ && command.select == kFeaturePageInlineSizes) {
+    return SetInlineSizes(command.value, completion);
+  }
   if (command.select != kFeaturePageBits) return Answer(Cause::kFeature, completion);
   if (!is_v5_) {  // the most segments that the initiator will send
     const bool acceptable = command.value > 0 && command.value <= kMaxSegments;
@@ -130,6 +139,17 @@ bool ControlServer::SetFeature(const Command& command, Completion* completion) {
     return Answer(Cause::kFeature, completion);
   const bool in_time = config_.instance->SetTransportFeatures(command.value);
   return Answer(in_time ? Cause::kOk : Cause::kFeature, completion);
+}
+
+// Both may only shrink.
+bool ControlServer::SetInlineSizes(uint64_t sizes, Completion* completion) {
+  const TargetOptions& options = config_.directory->options();
+  const auto request_bytes = static_cast<uint32_t>(sizes);
+  const auto completion_bytes = static_cast<uint32_t>(sizes >> 32);
+  const bool acceptable = IsKeyed() && request_bytes <= options.inline_request_bytes &&
+                          completion_bytes <= options.inline_completion_bytes &&
+                          config_.instance->SetInlineSizes(request_bytes, completion_bytes);
+  return Answer(acceptable ? Cause::kOk : Cause::kFeature, completion);
 }
 
 Cause ControlServer::CheckStatus(const InstanceState& now, uint32_t* status) const {

@@ -70,6 +70,7 @@ class ControlServer {
   bool Keepalive(const Command& command, Completion* completion);
   bool GetFeature(const Command& command, Completion* completion);
   bool SetFeature(const Command& command, Completion* completion);
+  bool SetInlineSizes(uint64_t sizes, Completion* completion);
   bool SetStatus(const Command& command, Completion* completion);
   bool Reset(const Command& command);
   bool SetDriverFeature(const Command& command, Completion* completion);
@@ -82,6 +83,7 @@ class ControlServer {
   // Whether the status may become `status`; in `ref` it is corrected instead where virtio allows
   // it.
   Cause CheckStatus(const InstanceState& now, uint32_t* status) const;
+  bool IsKeyed() const { return config_.instance->identity().transmission == Transmission::kKeyed; }
   uint64_t OfferedTransportFeatures() const;
   uint32_t ConfigGeneration() const;
   void Subscribe();

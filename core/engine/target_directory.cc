@@ -208,6 +208,7 @@ std::shared_ptr<TargetInstance> TargetDirectory::MakeInstance(const ConnectReque
   identity.max_queue_size = LargestQueueSize(*entry.device, request.dialect);
   const uint16_t id = identity.id;
   auto instance = std::make_shared<TargetInstance>(std::move(identity), std::move(link));
+  instance->SetInlineSizes(options_.inline_request_bytes, options_.inline_completion_bytes);
   instances_[id] = instance;
   return instance;
 }

@@ -15,7 +15,8 @@ class TargetEventsTest : public testing::Test {
  protected:
   std::unique_ptr<RawPeer> NewPeer() {
     auto peer = target_.NewPeer("192.0.2.1");
-    peer->engine().set_observer([this](const TargetEvent& event) { events_.push_back(event); });
+    peer->engine().endpoint().set_observer(
+        [this](const TargetEvent& event) { events_.push_back(event); });
     return peer;
   }
   std::unique_ptr<RawPeer> Control(const ConnectBody& body) {
@@ -83,10 +84,10 @@ TEST(TargetEventsLimitTest, ALimitIsNamedWithItsValue) {
   std::string line;
   auto first = ConnectControl<V5>(target, MakeBody("a", "disk", 1));
   auto second = target.NewPeer();
-  second->engine().set_observer([&](const TargetEvent& event) {
+  second->engine().endpoint().set_observer([&](const TargetEvent& event) {
     if (line.empty()) line = DescribeTargetEvent(event);
-    EXPECT_EQ(event.cause, event.kind == TargetEventKind::kSessionRefused ? Cause::kLimit
-                                                                         : Cause::kOk);
+    EXPECT_EQ(event.cause,
+              event.kind == TargetEventKind::kSessionRefused ? Cause::kLimit : Cause::kOk);
   });
   Command command;
   command.instance_id = kControlInstanceId;

@@ -138,8 +138,8 @@ TYPED_TEST(TargetFlowDialectTest, AQueueThatClosesWhileItWaitsLetsTheNextOneGo) 
   EXPECT_EQ(target.device->queue(1)->requests, 1);
 }
 
-// One that drains takes what it was sent first; one that is reset will not take it, so others do not
-// wait for it.
+// One that drains takes what it was sent first; one that is reset will not take it, so others do
+// not wait for it.
 TYPED_TEST(TargetFlowDialectTest, AQueueThatStopsTakingCommandsLeavesTheLine) {
   for (const bool drain : {true, false}) {
     TargetHarness target(Buffered());
@@ -154,7 +154,7 @@ TYPED_TEST(TargetFlowDialectTest, AQueueThatStopsTakingCommandsLeavesTheLine) {
     session.queue->Send(RequestBytes<TypeParam>(1, kPayload, 7u << 19));
     ASSERT_TRUE(target.pool.has_waiters());
     if (drain) {
-      session.queue->engine().BeginDrain();
+      session.queue->engine().endpoint().BeginDrain();
       session.queue->Run();
       EXPECT_FALSE(session.queue->closed());
       hog.Release();

@@ -86,6 +86,14 @@ bool TargetInstance::SetTransportFeatures(uint64_t features) {
   return true;
 }
 
+bool TargetInstance::SetInlineSizes(uint32_t request_bytes, uint32_t completion_bytes) {
+  std::lock_guard lock(mutex_);
+  if (had_queue_) return false;
+  state_.inline_request_bytes = request_bytes;
+  state_.inline_completion_bytes = completion_bytes;
+  return true;
+}
+
 uint16_t TargetInstance::queue_size(uint16_t index) const {
   std::lock_guard lock(mutex_);
   const auto it = chosen_queue_sizes_.find(index);

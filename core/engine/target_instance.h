@@ -69,6 +69,7 @@ class TargetInstance {
   void SetDriverFeatures(uint64_t features);
   // False once a virtqueue has connected: too late.
   bool SetTransportFeatures(uint64_t features);
+  bool SetInlineSizes(uint32_t request_bytes, uint32_t completion_bytes);
   // The size that `ref` gave a queue, or the maximum.
   uint16_t queue_size(uint16_t index) const;
   // kQueueIndex, kQueueSize, or kQueueBusy when it is connected already.

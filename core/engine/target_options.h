@@ -36,14 +36,20 @@ struct TargetOptions {
   // --- Offers ---
   // Bits of page 0 in the native dialect. Bits that the engine does not implement are never
   // offered.
-  uint64_t transport_features = transport_feature::kCredit | transport_feature::kNumQueues;
+  uint64_t transport_features =
+      transport_feature::kCredit | transport_feature::kNumQueues | transport_feature::kInline;
+  // Keyed queues with INLINE: a 4 KiB block with its header or its status, and some room.
+  uint32_t inline_request_bytes = kDefaultInlineBytes;
+  uint32_t inline_completion_bytes = kDefaultInlineBytes;
   // VERSION_1 in `ref`: the Linux initiator of 2023 then insists on FEATURES_OK (docs/protocol.md).
   bool ref_offers_version_1 = false;
 };
 
-// What the stream engines implement; the offer is this and TargetOptions::transport_features.
+// What the engines implement; the offer is this and TargetOptions::transport_features.
 inline constexpr uint64_t kImplementedTransportFeatures =
     transport_feature::kCredit | transport_feature::kNumQueues;
+inline constexpr uint64_t kKeyedTransportFeatures =
+    kImplementedTransportFeatures | transport_feature::kInline;
 
 }  // namespace vof
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/base/buffer.h"
@@ -24,6 +25,16 @@
 #include "core/wire/command.h"
 
 namespace vof {
+
+// What keyed transmission keeps of a request beside it.
+struct KeyedRequest {
+  uint64_t receive_tag = 0;  // of its message, which is held until the answer is posted
+  std::span<const std::byte> descriptors;
+  uint32_t writable_offset = 0;  // into the range that they describe
+  bool has_writable_descriptors = false;
+  bool answered = false;
+  uint32_t posts = 0;  // posted, or about to be, whose events are missing
+};
 
 struct TargetRequest final : DeviceRequest {
   // Enough for data and status of `ref` without pool memory.
@@ -42,6 +53,8 @@ struct TargetRequest final : DeviceRequest {
   Cause cause = Cause::kOk;
   const std::byte* segments = nullptr;
   std::array<std::byte, kInlineSegmentBytes> inline_segments;
+  std::byte* message_place = nullptr;  // RequestShape::message_bytes of pool memory
+  KeyedRequest keyed;
 };
 
 // First in, first out.

@@ -371,14 +371,14 @@ TYPED_TEST(TargetSessionDialectTest, DrainAnswersWhatIsInFlightThenCloses) {
   FakeQueue* device = target.device->queue(0);
   device->hold = true;
   session.queue->Send(RequestBytes<TypeParam>(1, kPayload, 64));
-  session.queue->engine().BeginDrain();
+  session.queue->engine().endpoint().BeginDrain();
   session.queue->Run();
   EXPECT_FALSE(session.queue->closed());
   device->CompleteNext();
   session.queue->Run();
   EXPECT_FALSE(session.queue->received().empty());
   EXPECT_TRUE(session.queue->closed());
-  session.control->engine().BeginDrain();
+  session.control->engine().endpoint().BeginDrain();
   session.control->Run();
   EXPECT_TRUE(session.control->closed());
 }

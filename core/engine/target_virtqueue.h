@@ -41,6 +41,7 @@ struct RequestShape {
   uint32_t out_bytes = 0;
   uint32_t in_bytes = 0;
   std::span<const std::byte> segments;  // their descriptors as received, to be echoed
+  uint32_t message_bytes = 0;           // keyed: room for the message of the answer
 };
 
 enum class Admission : uint8_t {
@@ -58,6 +59,8 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     bool is_v5 =
         true;  // answers what is too much or too early; `ref` waits, and serves at any status
     uint64_t max_memory_bytes = 0;
+    // What a device lends cannot be sent from where it is: the request gets memory to copy it into.
+    bool copies_results = false;
     BufferPool* pool = nullptr;  // outlives the queue
     InstanceState state;
     std::function<void()> wake;  // memory may be there
@@ -241,7 +244,8 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   RequestParts PartsOf(const RequestShape& shape, bool payload_in_place) const {
     RequestParts parts;
     if (!traits_.completes_inline || !payload_in_place) parts.out_bytes = shape.out_bytes;
-    if (!traits_.lends_results) parts.in_bytes = shape.in_bytes;
+    if (!traits_.lends_results || config_.copies_results) parts.in_bytes = shape.in_bytes;
+    parts.segment_bytes = shape.message_bytes;
     if (shape.segments.size() > TargetRequest::kInlineSegmentBytes) {
       parts.segment_bytes = static_cast<uint32_t>(shape.segments.size());
     }
@@ -289,8 +293,10 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     if (parts.in_bytes > 0) {
       std::byte* base = layout.second_bytes > 0 ? second.data() : first.data();
       request->writable_piece = MutableBuffer(base + layout.in_offset, parts.in_bytes);
-      request->writable = {&request->writable_piece, 1};
+      if (!traits_.lends_results) request->writable = {&request->writable_piece, 1};
     }
+    request->message_place =
+        shape.message_bytes > 0 ? first.data() + layout.segment_offset : nullptr;
     if (!shape.segments.empty()) {
       std::byte* place = parts.segment_bytes > 0 ? first.data() + layout.segment_offset
                                                  : request->inline_segments.data();

@@ -54,19 +54,19 @@ void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
   const EngineHost host{.executor = reactor, .pool = &reactor->pool()};
   auto engine = std::make_unique<TargetConnection>(host, &directory_, link->peer(), reactor->now());
   TargetConnection* raw = engine.get();
-  raw->set_observer([shard](const TargetEvent& event) {
+  raw->endpoint().set_observer([shard](const TargetEvent& event) {
     shard->counters.Count(event);
     if (shard->observer) shard->observer(event);
   });
   auto weight = std::make_shared<int>(1);
-  raw->set_on_virtqueue([shard, weight] {
+  raw->endpoint().set_on_virtqueue([shard, weight] {
     *weight = kVirtqueueWeight;
     shard->load += kVirtqueueWeight - 1;
   });
   std::unique_ptr<Connection> connection = link->Attach(std::move(engine));
   shard->connections[connection.get()] = raw;
   reactor->Add(std::move(connection), [this, shard, weight, raw](Connection* ended) {
-    shard->counters.io += raw->counters();
+    shard->counters.io += raw->endpoint().counters();
     shard->connections.erase(ended);
     shard->load -= *weight;
     // Under the lock to the end: who sees the last one go may destroy all this.
@@ -102,7 +102,8 @@ TargetCounters TargetShards::Counters() {
   TargetCounters total;
   OnEach([&](Shard* shard) {
     total += shard->counters;
-    for (const auto& [connection, engine] : shard->connections) total.io += engine->counters();
+    for (const auto& [connection, engine] : shard->connections)
+      total.io += engine->endpoint().counters();
   });
   return total;
 }
@@ -111,7 +112,7 @@ void TargetShards::DrainSome(Nanoseconds stall_timeout) {
   OnEach([&](Shard* shard) {
     const MonotonicTime now = shard->thread->reactor()->now();
     for (const auto& [connection, engine] : shard->connections) {
-      if (!engine->has_virtqueues()) engine->BeginDrain(stall_timeout);
+      if (!engine->endpoint().has_virtqueues()) engine->endpoint().BeginDrain(stall_timeout);
       if (engine->drained_idle()) connection->Close(CloseReason::kLocal, now);
     }
   });
@@ -133,7 +134,7 @@ void TargetShards::WaitForAnEnd() {
 
 void TargetShards::GiveUp() {
   OnEach([](Shard* shard) {
-    for (const auto& [connection, engine] : shard->connections) engine->ReportHeld();
+    for (const auto& [connection, engine] : shard->connections) engine->endpoint().ReportHeld();
     shard->observer = nullptr;
   });
 }

@@ -49,6 +49,14 @@ std::string_view WireErrorText(WireError error) {
       return "a virtqueue command on a control queue";
     case WireError::kTruncated:
       return "the peer closed the connection inside a message";
+    case WireError::kMessageLength:
+      return "a message that is not as long as its command says";
+    case WireError::kDescriptorTotal:
+      return "descriptors that do not cover what the command asks for";
+    case WireError::kAddressWraps:
+      return "a segment that passes the end of the address space";
+    case WireError::kInlineLength:
+      return "more inline bytes than agreed, or than the request has";
   }
   return "an unknown protocol error";
 }

@@ -52,6 +52,10 @@ enum class WireError : uint8_t {
   kUnexpectedEvent,
   kVirtqueueOnControl,  // vq command on a control queue
   kTruncated,           // the peer closed inside a message
+  kMessageLength,       // keyed: longer or shorter than its command says
+  kDescriptorTotal,     // keyed `v5`: descriptors do not cover what the command asks for
+  kAddressWraps,        // keyed: a segment that passes the end of the address space
+  kInlineLength,        // keyed: more inline bytes than agreed, or than there are
 };
 std::string_view WireErrorText(WireError error);  // one sentence, for logs
 

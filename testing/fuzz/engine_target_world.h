@@ -124,7 +124,9 @@ class FuzzTargetWorld {
         (void)device_->Resize(512 * (1 + event.number() % 256));
         return;
       case 5:
-        return static_cast<TargetConnection&>(Connection(event.lane).engine()).BeginDrain();
+        return static_cast<TargetConnection&>(Connection(event.lane).engine())
+            .endpoint()
+            .BeginDrain();
       case 6:
         TakeMemory(event.number() % (64u << 10));
         return;

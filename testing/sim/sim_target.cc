@@ -154,7 +154,7 @@ void SimTarget::Drain() {
   for (auto& reactor : reactors_) {
     reactor->ForEach([](Connection* connection) {
       auto& engine = static_cast<SimConnection*>(connection)->engine();
-      static_cast<TargetConnection&>(engine).BeginDrain();
+      static_cast<TargetConnection&>(engine).endpoint().BeginDrain();
     });
   }
 }

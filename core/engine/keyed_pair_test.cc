@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Both ends of keyed transmission against each other, without a fabric: whole sessions in both
+// dialects, with memory that is registered and memory that is not.
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/engine/initiator_control_keyed.h"
+#include "core/engine/initiator_virtqueue_keyed.h"
+#include "core/engine/target_messages.h"
+#include "core/engine/testing/message_wire.h"
+#include "core/engine/testing/target_harness.h"
+#include "gtest/gtest.h"
+
+namespace vof {
+namespace {
+
+// A request of random shape whose answer the fake device determines.
+struct RandomIo {
+  RandomIo(std::mt19937_64& random, uint32_t max_bytes, uint32_t max_pieces) {
+    const auto below = [&](uint64_t limit) { return random() % limit; };
+    out.resize(16 + below(below(4) == 0 ? max_bytes - 16 : 600));
+    in.resize(1 + below(below(4) == 0 ? max_bytes : 600));
+    for (char& byte : out) byte = static_cast<char>(random());
+    Cut(out, random, max_pieces, &readable);
+    Cut(in, random, max_pieces, &writable);
+    request.readable = readable;
+    request.writable = writable;
+    request.context = this;
+    request.done = [](InitiatorRequest* r) { ++static_cast<RandomIo*>(r->context)->done; };
+  }
+  template <typename Buffer>
+  static void Cut(std::string& bytes, std::mt19937_64& random, uint32_t max_pieces,
+                  std::vector<Buffer>* pieces) {
+    size_t at = 0;
+    for (uint64_t left = 1 + random() % max_pieces; left > 0; --left) {
+      size_t n = left == 1 ? bytes.size() - at : random() % (bytes.size() - at + 1);
+      auto* place = reinterpret_cast<std::byte*>(bytes.data()) + at;
+      pieces->push_back(Buffer(place, n));
+      at += n;
+    }
+  }
+  std::string out, in;
+  std::vector<ConstBuffer> readable;
+  std::vector<MutableBuffer> writable;
+  InitiatorRequest request;
+  int done = 0;
+};
+
+struct PairOptions {
+  FakeDeviceOptions device;
+  TargetOptions target;
+  bool lends_registered = true;
+  bool registered = true;  // the initiator's buffers; else only its pool is
+  uint16_t queue_size = 16;
+  uint32_t max_pieces = 4;
+  size_t events_per_turn = 64;
+};
+
+template <typename C>
+class KeyedPairTest : public testing::Test {
+ protected:
+  struct Lane {
+    std::unique_ptr<TargetMessages> target;
+    std::unique_ptr<MessageWire> wire;
+  };
+
+  void Start(const PairOptions& pair) {
+    pair_ = pair;
+    target_ = std::make_unique<TargetHarness>(pair.device, pair.target);
+    target_memory_.AddAll();
+    // A pool takes its memory from where it likes: only a region over everything covers it.
+    if (pair.registered) initiator_memory_.AddAll();
+    InitiatorSessionOptions options;
+    options.handshake.dialect = C::kDialect;
+    options.handshake.transmission = Transmission::kKeyed;
+    options.handshake.queues = 2;
+    options.handshake.queue_size = pair.queue_size;
+    options.on_open_virtqueues = [this](const SessionInfo&) { OpenVirtqueues(); };
+    options.on_ready = [this](const SessionInfo&) { ready_ = true; };
+    options.on_config_changed = [this] { ++config_changed_; };
+    options.on_ended = [this](const absl::Status& why) { why_ = why; };
+    control_ = std::make_unique<InitiatorControlKeyed<C>>(MakeBody("host", "disk", 7), options,
+                                                          Keyed(KeyedLimits()));
+    lanes_.push_back(NewLane(control_.get()));
+    Settle();
+    ASSERT_TRUE(ready_) << why_;
+  }
+  void TearDown() override {
+    for (Lane& lane : lanes_) lane.wire->Cut(Now());
+    for (int i = 0; i < 10; ++i) Settle();
+    engines_.clear();
+  }
+
+  MonotonicTime Now() const { return target_->now; }
+  InitiatorKeyedOptions Keyed(const KeyedLimits& limits) {
+    return {limits, &initiator_memory_.regions, &pool_};
+  }
+  Lane NewLane(MessageEngine* engine) {
+    const EngineHost host{&target_->executor, &target_->pool};
+    const KeyedHost keyed{&target_memory_.regions, pair_.lends_registered};
+    PeerIdentity peer;
+    peer.address = "192.0.2.1";
+    Lane lane;
+    lane.target = std::make_unique<TargetMessages>(host, keyed, &target_->directory, peer, Now());
+    lane.wire = std::make_unique<MessageWire>(engine, lane.target.get());
+    lane.wire->events_per_turn = pair_.events_per_turn;
+    return lane;
+  }
+  void OpenVirtqueues() {
+    const SessionInfo& info = control_->session().info();
+    for (uint16_t i = 0; i < info.queue_sizes.size(); ++i) {
+      InitiatorQueueOptions queue;
+      queue.queue_size = info.queue_sizes[i];
+      queue.credits = (info.transport_features & transport_feature::kCredit) != 0;
+      queues_.push_back(std::make_shared<InitiatorQueue>(queue));
+      InitiatorVirtqueueOptions options;
+      options.instance_id = info.instance_id;
+      options.queue_index = i;
+      options.body = MakeBody("host", "disk", 7);
+      options.on_connected = [this] {
+        if (++connected_ == queues_.size()) control_->session().VirtqueuesOpened();
+      };
+      KeyedLimits limits;
+      limits.inline_accepted = (info.transport_features & transport_feature::kInline) != 0;
+      limits.max_inline_request_bytes = info.inline_request_bytes;
+      limits.max_inline_completion_bytes = info.inline_completion_bytes;
+      engines_.push_back(
+          std::make_unique<InitiatorVirtqueueKeyed<C>>(options, Keyed(limits), queues_[i]));
+      lanes_.push_back(NewLane(engines_.back().get()));
+    }
+  }
+  // Until nobody says anything any more.
+  void Settle() {
+    bool moved = true;
+    for (int quiet = 0; quiet < 3; quiet = moved ? 0 : quiet + 1) {
+      moved = target_->executor.RunAll();
+      for (size_t i = 0; i < lanes_.size(); ++i) moved |= lanes_[i].wire->Pump(Now());
+    }
+  }
+  // Submits `count` random requests over all queues and checks every answer.
+  void Work(int count, uint64_t seed, uint32_t max_bytes) {
+    std::mt19937_64 random(seed);
+    std::vector<std::unique_ptr<RandomIo>> ios;
+    for (int i = 0; i < 2; ++i) target_->device->queue(static_cast<uint16_t>(i))->record = true;
+    for (int i = 0; i < count; ++i) {
+      ios.push_back(std::make_unique<RandomIo>(random, max_bytes, pair_.max_pieces));
+      queues_[random() % queues_.size()]->Submit(&ios.back()->request);
+      if (random() % 8 == 0) Settle();
+    }
+    Settle();
+    for (const auto& io : ios) {
+      ASSERT_EQ(io->done, 1);
+      ASSERT_EQ(io->request.error, RequestError::kNone) << static_cast<int>(io->request.cause);
+      const size_t used = std::min<size_t>(io->in.size(), pair_.device.max_answer_bytes);
+      ASSERT_EQ(io->request.used_length, used);
+      ASSERT_EQ(io->in.substr(0, used), FakeAnswer(static_cast<uint8_t>(io->out[0]), used));
+    }
+    CheckRecorded(ios);
+  }
+  // Every readable byte reached the device.
+  void CheckRecorded(const std::vector<std::unique_ptr<RandomIo>>& ios) {
+    std::vector<std::string> sent, seen;
+    for (const auto& io : ios) sent.push_back(io->out);
+    for (uint16_t i = 0; i < 2; ++i) {
+      FakeQueue* queue = target_->device->queue(i);
+      seen.insert(seen.end(), queue->recorded.begin(), queue->recorded.end());
+      queue->recorded.clear();
+    }
+    std::sort(sent.begin(), sent.end());
+    std::sort(seen.begin(), seen.end());
+    EXPECT_TRUE(sent == seen) << sent.size() << " sent, " << seen.size() << " seen";
+  }
+
+  PairOptions pair_;
+  TestMemory target_memory_, initiator_memory_;
+  BufferPool pool_{kMinPoolBytes};
+  std::unique_ptr<TargetHarness> target_;
+  std::unique_ptr<InitiatorControlKeyed<C>> control_;
+  std::vector<std::shared_ptr<InitiatorQueue>> queues_;
+  std::vector<std::unique_ptr<InitiatorVirtqueueKeyed<C>>> engines_;
+  std::vector<Lane> lanes_;  // the first is the control queue's
+  size_t connected_ = 0;
+  int config_changed_ = 0;
+  bool ready_ = false;
+  absl::Status why_;
+};
+
+using Codecs = testing::Types<V5, Ref>;
+TYPED_TEST_SUITE(KeyedPairTest, Codecs);
+
+TYPED_TEST(KeyedPairTest, RequestsOfAnyShapeToADeviceThatFillsBuffers) {
+  this->Start({});
+  this->Work(300, 1, 60'000);
+}
+
+TYPED_TEST(KeyedPairTest, RequestsOfAnyShapeToADeviceThatLends) {
+  PairOptions pair;
+  pair.device.lends_results = true;
+  this->Start(pair);
+  this->Work(300, 2, 60'000);
+}
+
+TYPED_TEST(KeyedPairTest, WhatIsLentIsCopiedWhereItIsNotRegistered) {
+  PairOptions pair;
+  pair.device.lends_results = true;
+  pair.lends_registered = false;
+  this->Start(pair);
+  this->Work(300, 2, 60'000);
+}
+
+TYPED_TEST(KeyedPairTest, RequestsOfAnyShapeToADeviceThatTakesItsTime) {
+  PairOptions pair;
+  pair.device.completes_inline = false;
+  this->Start(pair);
+  this->Work(300, 3, 60'000);
+}
+
+TYPED_TEST(KeyedPairTest, EventsOneAtATime) {
+  PairOptions pair;
+  pair.events_per_turn = 1;
+  pair.device.completes_inline = false;
+  this->Start(pair);
+  this->Work(100, 9, 20'000);
+}
+
+TYPED_TEST(KeyedPairTest, AQueueOfOne) {
+  PairOptions pair;
+  pair.queue_size = 1;
+  this->Start(pair);
+  this->Work(100, 4, 20'000);
+}
+
+TYPED_TEST(KeyedPairTest, MorePiecesThanAMessageDescribes) {
+  PairOptions pair;
+  pair.max_pieces = 500;
+  this->Start(pair);
+  this->Work(40, 5, 60'000);
+}
+
+TYPED_TEST(KeyedPairTest, ASmallRequestIsOneMessageEachWay) {
+  this->Start({});
+  std::mt19937_64 random(5);
+  RandomIo io(random, 17, 1);
+  MessageWire& wire = *this->lanes_[1].wire;
+  const int64_t sends = wire.sends, others = wire.fetches + wire.stores;
+  this->queues_[0]->Submit(&io.request);
+  this->Settle();
+  EXPECT_EQ(io.done, 1);
+  EXPECT_EQ(wire.sends - sends, 2);
+  const int64_t remote = wire.fetches + wire.stores - others;
+  if (TypeParam::kDialect == Dialect::kV5) {
+    EXPECT_EQ(remote, 0);
+  } else {
+    EXPECT_GT(remote, 0) << "`ref` has no inline data";
+  }
+}
+
+TYPED_TEST(KeyedPairTest, AResetInTheMiddleOfWork) {
+  PairOptions pair;
+  pair.device.completes_inline = false;
+  this->Start(pair);
+  this->target_->device->queue(0)->hold = true;
+  std::mt19937_64 random(7);
+  RandomIo io(random, 100, 2);
+  this->queues_[0]->Submit(&io.request);
+  this->Settle();
+  absl::Status reset = absl::UnknownError("not called");
+  this->control_->session().Reset([&](const absl::Status& status) { reset = status; });
+  this->Settle();
+  EXPECT_TRUE(reset.ok()) << reset;
+  EXPECT_EQ(io.done, 1) << "requests end before the reset is answered";
+  this->target_->device->queue(0)->hold = false;
+  this->Work(20, 8, 1000);
+}
+
+TYPED_TEST(KeyedPairTest, ALostFabricEndsEveryRequestOnce) {
+  PairOptions pair;
+  pair.device.completes_inline = false;
+  this->Start(pair);
+  this->target_->device->queue(0)->hold = true;
+  std::mt19937_64 random(6);
+  std::vector<std::unique_ptr<RandomIo>> ios;
+  for (int i = 0; i < 30; ++i) {
+    ios.push_back(std::make_unique<RandomIo>(random, 20'000, 4));
+    this->queues_[0]->Submit(&ios.back()->request);
+  }
+  this->Settle();
+  this->lanes_[1].wire->Cut(this->Now());
+  this->Settle();
+  for (const auto& io : ios) {
+    EXPECT_EQ(io->done, 1);
+    EXPECT_NE(io->request.error, RequestError::kNone);
+  }
+  EXPECT_TRUE(this->why_.ok()) << "the session goes on: " << this->why_;
+}
+
+TYPED_TEST(KeyedPairTest, DisconnectEndsTheInstance) {
+  this->Start({});
+  this->control_->session().Disconnect();
+  this->Settle();
+  EXPECT_TRUE(this->control_->finished());
+  EXPECT_EQ(FailureKindOf(this->why_), FailureKind::kClosed) << this->why_;
+  for (int i = 0; i < 10; ++i) this->Settle();
+  EXPECT_TRUE(this->target_->directory.Sessions().empty());
+}
+
+TYPED_TEST(KeyedPairTest, ConfigurationChangesReachTheInitiator) {
+  this->Start({});
+  this->target_->device->ChangeConfig(0, 42);
+  this->Settle();
+  EXPECT_EQ(this->config_changed_, TypeParam::kDialect == Dialect::kV5 ? 1 : 0);
+}
+
+}  // namespace
+}  // namespace vof
