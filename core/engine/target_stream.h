@@ -22,7 +22,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/engine/byte_stash.h"
 #include "core/engine/engine_host.h"
@@ -32,6 +31,8 @@
 #include "core/engine/stream_engine.h"
 #include "core/engine/target_control.h"
 #include "core/engine/target_directory.h"
+#include "core/engine/target_dispatch.h"
+#include "core/engine/target_queue_life.h"
 #include "core/engine/target_request_parser.h"
 #include "core/engine/target_response.h"
 #include "core/engine/target_virtqueue.h"
@@ -74,9 +75,7 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   // --- StreamEngine ---
   int PrepareRead(MutableBuffer scratch, std::span<MutableBuffer> into) override;
   void OnRead(size_t bytes, MonotonicTime now) override;
-  bool wants_read() const override {
-    return ending_ == Ending::kNo && !stalled_ && resets_.empty();
-  }
+  bool wants_read() const override { return life_.goes_on() && !stalled_ && !life_.resetting(); }
   bool Advance(MonotonicTime now) override;
   bool has_pending_work() const override { return queue_ && queue_->device_in_flight() > 0; }
   int work_fd() const override { return queue_ ? queue_->wait_fd() : -1; }
@@ -88,8 +87,8 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   bool wants_write() const override { return !writer_->out().empty(); }
   MonotonicTime NextDeadline() const override;
   void OnTimer(MonotonicTime now) override;
-  bool wants_close() const override { return ending_ == Ending::kNow || ending_ == Ending::kFlush; }
-  bool flush_before_close() const override { return ending_ == Ending::kFlush; }
+  bool wants_close() const override { return life_.wants_close(); }
+  bool flush_before_close() const override { return life_.ending() == Ending::kFlush; }
   void OnClosed(CloseReason reason, int error, MonotonicTime now) override;
   bool finished() const override { return closed_ && !has_pending_work(); }
   std::string Describe() const override;
@@ -105,17 +104,12 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   void BeginDrain(Nanoseconds stall_timeout) override;
   bool is_control_queue() const override { return queue_ == nullptr; }
   const TargetInstance& instance() const override { return *instance_; }
-  const QueueEnd& end() const override { return end_; }
+  const QueueEnd& end() const override { return life_.end(); }
   bool drained_idle() const override { return drain_.idle; }
   QueueCounters counters() const override { return queue_ ? queue_->counters() : QueueCounters(); }
 
  private:
-  enum class Ending : uint8_t {
-    kNo,
-    kIdle,   // when everything in flight is answered
-    kFlush,  // when the output is sent
-    kNow,
-  };
+  using Ending = TargetQueueLife::Ending;
 
   // --- Input (target_stream_input.h) ---
   size_t Consume(std::span<const std::byte> bytes);
@@ -126,8 +120,6 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
                      std::span<const std::byte> bytes);
   size_t ReceivePayload(TargetRequest* request, std::span<const std::byte> payload);
   size_t HandleOther(const Command& command);
-  size_t HandleControlV5(const Command& command);
-  size_t HandleControlRef(const Command& command);
   void Reply(CommandKind kind, const Completion& completion);
   void AnswerConnect();
   size_t Refuse(const Command& command, Cause cause, uint16_t grant = 0);
@@ -154,12 +146,11 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   bool FinishEnding();
   void WatchForStall(MonotonicTime now);
   void WriteIdleGrant();
-  bool DrainMustWait() const { return stalled_ || receiving_.size_bytes > 0 || !resets_.empty(); }
+  bool DrainMustWait() const { return stalled_ || receiving_.size_bytes > 0 || life_.resetting(); }
   bool ContinueDrain(MonotonicTime now);
   void CloseNow(EndCause cause, std::string_view why);
   void CloseNow(WireError error) { CloseNow(EndCause::kProtocol, WireErrorText(error)); }
   void EndWhenIdle(EndCause cause, std::string_view why);
-  void Arrive();
   void DropReceiving();
   void End();
 
@@ -190,13 +181,10 @@ class TargetStream final : public StreamEngine, public AttachedQueue {
   MonotonicTime last_receive_;
   uint64_t received_bytes_ = 0;
   StallWatch stall_;
-  std::vector<std::shared_ptr<Gather>> resets_;
-  MonotonicTime reset_deadline_ = kInfiniteFuture;
+  TargetQueueLife life_;
   std::optional<uint16_t> disconnect_id_;
-  Ending ending_ = Ending::kNo;
   bool closed_ = false;
   Drain drain_;
-  QueueEnd end_;
 };
 
 }  // namespace vof

@@ -62,7 +62,7 @@ template <Codec C>
 size_t TargetStream<C>::Consume(std::span<const std::byte> bytes) {
   size_t used = 0;
   stalled_ = false;
-  while (ending_ == Ending::kNo) {
+  while (life_.goes_on()) {
     if (skip_bytes_ > 0) {
       const size_t skipped = std::min<uint64_t>(skip_bytes_, bytes.size() - used);
       skip_bytes_ -= skipped;
@@ -182,48 +182,29 @@ size_t TargetStream<C>::HandleOther(const Command& command) {
     CloseNow(WireError::kSecondConnect);
     return 0;
   }
-  if constexpr (C::kDialect == Dialect::kV5) {
-    return HandleControlV5(command);
-  } else {
-    return HandleControlRef(command);
-  }
-}
-
-template <Codec C>
-size_t TargetStream<C>::HandleControlV5(const Command& command) {
-  if (command.kind == CommandKind::kDisconnect) {
-    disconnect_id_ = command.command_id;
-    EndWhenIdle(EndCause::kDisconnected, "disconnected");
-    return kHeaderBytes;
-  }
-  if (queue_) {  // a virtqueue knows nothing else; a keepalive does no harm
-    const bool alive = command.kind == CommandKind::kKeepalive;
-    return Refuse(command, alive ? Cause::kOk : Cause::kUnknownCommand);
-  }
-  if (control_->IsPending(command.command_id)) {
-    CloseNow(WireError::kDuplicateCommandId);
-    return 0;
-  }
-  const size_t in_flight =
-      control_->num_pending() + unsent_replies_.Count(writer_->out().consumed_bytes());
-  if (in_flight >= kControlQueueSize) return Refuse(command, Cause::kTooManyCommands);
   Completion completion;
-  if (control_->Execute(command, &completion)) Reply(command.kind, completion);
-  return kHeaderBytes;
-}
-
-// Control commands come on any queue, with any command id, so order is all that tells answers
-// apart.
-template <Codec C>
-size_t TargetStream<C>::HandleControlRef(const Command& command) {
-  if (control_->has_blocking()) return Stall();
-  if (command.kind == CommandKind::kDisconnect) {
-    disconnect_id_ = command.command_id;
-    EndWhenIdle(EndCause::kDisconnected, "disconnected");
-    return kHeaderBytes;
+  const size_t unsent = unsent_replies_.Count(writer_->out().consumed_bytes());
+  switch (DispatchCommand<C>(*control_, command, queue_ != nullptr, unsent, &completion)) {
+    case CommandFate::kReply:
+      // One too many is answered, too, but does not count as one in flight.
+      if (completion.cause == Cause::kTooManyCommands) {
+        writer_->WriteReply(command.kind, completion);
+      } else {
+        Reply(command.kind, completion);
+      }
+      break;
+    case CommandFate::kLater:
+      break;
+    case CommandFate::kWait:
+      return Stall();
+    case CommandFate::kDisconnect:
+      disconnect_id_ = command.command_id;
+      EndWhenIdle(EndCause::kDisconnected, "disconnected");
+      break;
+    case CommandFate::kDuplicate:
+      CloseNow(WireError::kDuplicateCommandId);
+      return 0;
   }
-  Completion completion;
-  if (control_->Execute(command, &completion)) Reply(command.kind, completion);
   return kHeaderBytes;
 }
 

@@ -68,18 +68,18 @@ bool TargetStream<C>::Advance(MonotonicTime now) {
       moved |= WriteCompleted();
     }
   }
-  if (!resets_.empty()) moved |= FinishReset(now);
+  if (life_.resetting()) moved |= FinishReset(now);
   if (closed_) {
     if (finished()) queue_place_.reset();
     return moved;
   }
-  while (stalled_ && ending_ == Ending::kNo && resets_.empty() && ConsumeStash()) {
+  while (stalled_ && life_.goes_on() && !life_.resetting() && ConsumeStash()) {
     moved = true;
     if (queue_) WriteCompleted();
   }
-  if (drain_.active && ending_ == Ending::kNo) [[unlikely]]
+  if (drain_.active && life_.goes_on()) [[unlikely]]
     moved |= ContinueDrain(now);
-  if (ending_ == Ending::kIdle) moved |= FinishEnding();
+  if (life_.ending() == Ending::kIdle) moved |= FinishEnding();
   if (queue_) WriteIdleGrant();
   WatchForStall(now);
   return moved;
@@ -114,7 +114,7 @@ bool TargetStream<C>::WriteCompleted() {
 
 template <Codec C>
 void TargetStream<C>::WriteIdleGrant() {
-  if (ending_ != Ending::kNo || !writer_->HasRoomForReply()) return;
+  if (!life_.goes_on() || !writer_->HasRoomForReply()) return;
   const uint16_t grant = queue_->IdleGrant();
   if (grant == 0) return;
   Completion event;
@@ -128,7 +128,7 @@ void TargetStream<C>::OnWritten(size_t bytes) {
   writer_->out().Consume(bytes);
   if (queue_) queue_->ReleaseSent(writer_->out().consumed_bytes());
   // What input was waiting for may be there now: room, or a request that is free again.
-  if (stalled_ || ending_ == Ending::kIdle) Wake();
+  if (stalled_ || life_.ending() == Ending::kIdle) Wake();
 }
 
 // --- Reset ---
@@ -137,55 +137,47 @@ template <Codec C>
 void TargetStream<C>::OnReset(const InstanceState& state, std::shared_ptr<Gather> done) {
   if (!queue_) return done->Arrive();
   queue_->BeginReset(state);
-  resets_.push_back(std::move(done));
+  life_.AddReset(std::move(done));
   Wake();
 }
 
 template <Codec C>
 bool TargetStream<C>::FinishReset(MonotonicTime now) {
   if (queue_->device_in_flight() > 0) {
-    if (reset_deadline_ == kInfiniteFuture) {
-      reset_deadline_ = DeadlineAfter(now, directory_->options().reset_timeout);
-    }
+    life_.WaitForDevice(now, directory_->options().reset_timeout);
     return false;
   }
-  Arrive();
+  life_.Arrive();
   if (closed_) return true;
   queue_->SetState(instance_->state());
   stalled_ = !stash_.empty();
   return true;
 }
 
-template <Codec C>
-void TargetStream<C>::Arrive() {
-  reset_deadline_ = kInfiniteFuture;
-  for (const std::shared_ptr<Gather>& done : std::exchange(resets_, {})) done->Arrive();
-}
-
 // --- Time ---
 
 template <Codec C>
 MonotonicTime TargetStream<C>::NextDeadline() const {
-  if (closed_) return reset_deadline_;
+  if (closed_) return life_.reset_deadline();
   const MonotonicTime silence = DeadlineAfter(last_receive_, control_->silence_limit());
-  const bool settling = drain_.active && ending_ == Ending::kNo && !DrainMustWait();
+  const bool settling = drain_.active && life_.goes_on() && !DrainMustWait();
   const MonotonicTime settled = settling ? drain_.settled_at : kInfiniteFuture;
-  return std::min({reset_deadline_, silence, stall_.deadline(), settled});
+  return std::min({life_.reset_deadline(), silence, stall_.deadline(), settled});
 }
 
 template <Codec C>
 void TargetStream<C>::OnTimer(MonotonicTime now) {
-  if (now >= reset_deadline_) {
+  if (now >= life_.reset_deadline()) {
     // The device does not let go of its requests. The reset is answered all the same; this queue is
     // lost.
     CloseNow(EndCause::kDevice, "the device did not finish its requests within the reset time-out");
-    Arrive();
+    life_.Arrive();
   }
   if (!closed_ && now >= DeadlineAfter(last_receive_, control_->silence_limit())) {
     CloseNow(EndCause::kSilent, "the initiator was silent for too many keepalive intervals");
   }
   if (closed_) return;
-  if (drain_.active && ending_ == Ending::kNo) ContinueDrain(now);
+  if (drain_.active && life_.goes_on()) ContinueDrain(now);
   if (now < stall_.deadline()) return;
   WatchForStall(now);
   if (stall_.Expired(now)) {
@@ -212,7 +204,7 @@ void TargetStream<C>::OnControlReply(CommandKind kind, const Completion& complet
 
 template <Codec C>
 void TargetStream<C>::OnConfigChanged() {
-  if (closed_ || ending_ != Ending::kNo) return;
+  if (closed_ || !life_.goes_on()) return;
   for (const ControlReply& reply : control_->OnConfigChanged()) {
     writer_->WriteReply(reply.kind, reply.completion);
   }
@@ -224,7 +216,7 @@ void TargetStream<C>::OnConfigChanged() {
 template <Codec C>
 void TargetStream<C>::OnInstanceClosed() {
   if (drain_.active) return EndWhenIdle(EndCause::kDrained, "the target goes down");
-  if (ending_ == Ending::kNo) {
+  if (life_.goes_on()) {
     CloseNow(EndCause::kInstanceEnded,
              "its control queue ended, a newer session replaced it, or its device was removed");
   }
@@ -232,17 +224,13 @@ void TargetStream<C>::OnInstanceClosed() {
 
 template <Codec C>
 void TargetStream<C>::CloseNow(EndCause cause, std::string_view why) {
-  if (ending_ == Ending::kNow) return;
-  ending_ = Ending::kNow;
-  end_ = {cause, std::string(why)};
+  life_.CloseNow(cause, why);
   Wake();
 }
 
 template <Codec C>
 void TargetStream<C>::EndWhenIdle(EndCause cause, std::string_view why) {
-  if (ending_ != Ending::kNo) return;
-  ending_ = Ending::kIdle;
-  end_ = {cause, std::string(why)};
+  if (!life_.EndWhenIdle(cause, why)) return;
   DropReceiving();
   if (queue_) queue_->CancelReservation();
   // Nobody has to wait for the connection to close before the device is free for the next session.
@@ -287,7 +275,7 @@ bool TargetStream<C>::FinishEnding() {
     completion.command_id = *disconnect_id_;
     writer_->WriteReply(CommandKind::kDisconnect, completion);
   }
-  ending_ = Ending::kFlush;
+  life_.Flush();
   return true;
 }
 
@@ -302,19 +290,7 @@ template <Codec C>
 void TargetStream<C>::OnClosed(CloseReason reason, int error, MonotonicTime) {
   if (closed_) return;
   closed_ = true;
-  if (end_.cause == EndCause::kNone) {
-    switch (reason) {
-      case CloseReason::kPeerClosed:
-        end_ = {EndCause::kPeerClosed, "closed by the peer"};
-        break;
-      case CloseReason::kPeerReset:
-        end_ = {EndCause::kBroken, std::string("broken: ") + std::strerror(error)};
-        break;
-      case CloseReason::kLocal:
-        end_ = {EndCause::kStopped, "cut off by the target"};
-        break;
-    }
-  }
+  life_.OnClosed(reason, error);
   drain_.idle = drain_.active && writer_->out().appended_bytes() == drain_.sent_before;
   writer_->out().Clear();
   stash_.Clear();
@@ -329,7 +305,7 @@ void TargetStream<C>::OnClosed(CloseReason reason, int error, MonotonicTime) {
 template <Codec C>
 void TargetStream<C>::End() {
   link_->queue = nullptr;
-  Arrive();
+  life_.Arrive();
   if (!queue_) return;
   DropReceiving();
   queue_->Abandon();
@@ -345,7 +321,7 @@ std::string TargetStream<C>::Describe() const {
   std::string text = C::kDialect == Dialect::kV5 ? "v5 " : "ref ";
   text += queue_place_ || queue_ ? "virtqueue" : "control queue";
   text += " of " + Quoted(body.target_name) + " from " + Quoted(body.initiator_name);
-  if (!end_.why.empty()) text += " (" + end_.why + ")";
+  if (!life_.end().why.empty()) text += " (" + life_.end().why + ")";
   return text;
 }
 
