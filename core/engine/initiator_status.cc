@@ -58,6 +58,19 @@ Cause FailureCauseOf(const absl::Status& status) {
   return static_cast<Cause>(PayloadByte(status, 1));
 }
 
+namespace {
+
+// `v5` has one number for a device in use and for a limit, `ref` has two.
+std::string_view TextOf(Dialect dialect, Cause cause) {
+  if (dialect == Dialect::kRef && cause == Cause::kExclusiveUse) {
+    return "the device is in use by another initiator; end the other one, or serve the device "
+           "with shared=true";
+  }
+  return CauseText(cause);
+}
+
+}  // namespace
+
 absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion) {
   const FailureKind kind = completion.cause == Cause::kUnknownCommand ? FailureKind::kUnsupported
                                                                       : FailureKind::kRefused;
@@ -68,7 +81,7 @@ absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Complet
           : absl::StrCat(View(Ref::StatusName(completion.status)), ", status ", completion.status);
   return Tagged(CodeOf(completion.cause),
                 absl::StrCat("the target refused ", View(what), ": ",
-                             View(CauseText(completion.cause)), " (", number, ")"),
+                             View(TextOf(dialect, completion.cause)), " (", number, ")"),
                 kind, completion.cause);
 }
 
