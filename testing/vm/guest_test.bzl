@@ -34,6 +34,7 @@ def vof_guest_test(
         guest = [],
         data = [],
         tags = [],
+        target_compatible_with = [],
         **kwargs):
     """Makes a test that runs a program in a guest and passes when it exits with 0.
 
@@ -49,6 +50,7 @@ def vof_guest_test(
       guest: options of testing/vm/run_in_guest.
       data: files that the programs need at run time.
       tags: further tags.
+      target_compatible_with: what the platform must have, for the GoogleTest, too.
       **kwargs: passed to the sh_test.
     """
     if bool(binary) == bool(srcs):
@@ -59,6 +61,7 @@ def vof_guest_test(
             name = binary,
             testonly = True,
             srcs = srcs,
+            target_compatible_with = target_compatible_with,
             deps = deps + ["@com_google_googletest//:gtest_main"],
         )
     runner = "//testing/vm:run_in_guest"
@@ -77,6 +80,7 @@ def vof_guest_test(
         # The emulator is the slow part, and instrumented programs need more address space than its
         # memory; two virtual processors keep two real ones busy.
         tags = tags + ["cpu:2", "no-sanitizer", "vm"],
+        target_compatible_with = target_compatible_with,
         timeout = kwargs.pop("timeout", "long"),
         **kwargs
     )

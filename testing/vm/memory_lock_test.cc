@@ -12,6 +12,7 @@
 namespace {
 
 constexpr size_t kLimitBytes = 64 * 1024;
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 
 template <typename T, auto Release>
 using Handle = std::unique_ptr<T, decltype([](T* object) { Release(object); })>;
@@ -33,12 +34,12 @@ TEST(MemoryLockTest, RegistrationStopsAtTheLimit) {
   std::vector<char> memory(16 * kLimitBytes);
   errno = 0;
   const Handle<ibv_mr, ibv_dereg_mr> too_large(
-      ibv_reg_mr(domain.get(), memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE));
+      ibv_reg_mr(domain.get(), memory.data(), memory.size(), kAccess));
   EXPECT_EQ(too_large, nullptr);
   EXPECT_EQ(errno, ENOMEM);
 
   const Handle<ibv_mr, ibv_dereg_mr> small(
-      ibv_reg_mr(domain.get(), memory.data(), kLimitBytes / 4, IBV_ACCESS_LOCAL_WRITE));
+      ibv_reg_mr(domain.get(), memory.data(), kLimitBytes / 4, kAccess));
   EXPECT_NE(small, nullptr) << "errno " << errno;
 }
 

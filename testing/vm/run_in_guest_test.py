@@ -55,23 +55,31 @@ class RunInGuestTest(unittest.TestCase):
         self.assertEqual(stderr.decode(), 'run_in_guest: stopped sh after 1 s (--timeout)\n')
         self.assertEqual(hanging.returncode, 124)
 
-    def test_an_interrupt_ends_the_guest(self):
-        """Neither QEMU nor a temporary file survives."""
+    def _interrupt(self, number):
+        """Starts a guest, sends the signal, waits for the end of QEMU; the exit code."""
         guest = _start('sleep', 1000, env=dict(os.environ, TMPDIR=str(self.path)))
-        while not list(self.path.glob('*/1/console')):
-            self.assertIsNone(guest.poll())
         children = pathlib.Path(f'/proc/{guest.pid}/task/{guest.pid}/children')
         while not (qemu := children.read_text().split()):
             self.assertIsNone(guest.poll())
-        guest.send_signal(signal.SIGTERM)
+        while 'qemu' not in pathlib.Path(f'/proc/{qemu[0]}/cmdline').read_text().split('\0')[0]:
+            self.assertIsNone(guest.poll())
+        guest.send_signal(number)
         guest.communicate()
-        self.assertEqual(guest.returncode, 128 + signal.SIGTERM)
-        # The kernel ends QEMU just after us when the interrupt came between its start and our note.
+        # After SIGKILL it is the kernel that ends QEMU, in its own time.
         deadline = time.monotonic() + 10
         while pathlib.Path('/proc', qemu[0]).exists():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
+        return guest.returncode
+
+    def test_an_interrupt_ends_the_guest(self):
+        """Neither QEMU nor a temporary file survives."""
+        self.assertEqual(self._interrupt(signal.SIGTERM), 128 + signal.SIGTERM)
         self.assertEqual(list(self.path.iterdir()), [])
+
+    def test_a_killed_runner_takes_the_guest_along(self):
+        """As Bazel kills a test that takes too long."""
+        self.assertEqual(self._interrupt(signal.SIGKILL), -signal.SIGKILL)
 
     def test_refuses_bad_options(self):
         """With the code of its own failures, before anything boots."""

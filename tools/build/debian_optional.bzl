@@ -50,7 +50,7 @@ def _debian_optional_library_impl(ctx):
         build = "package(default_visibility = [\"//visibility:public\"])\n"
         for name in ctx.attr.pkg_config:
             # In shell quotes within a Starlark string.
-            quoted = "'" + message.replace("'", "").replace("\n", " ") + "'"
+            quoted = "'" + message.replace("'", "").replace("\n   ", "") + "'"
             build += _MISSING_TARGET.format(name = name, message = quoted)
     else:
         build = library_targets(ctx)
