@@ -15,6 +15,13 @@ uint32_t PhysicalBlockBytes(const BlkOptions& options, const StoreTraits& traits
   return std::max(options.block_size_bytes, traits.physical_block_bytes);
 }
 
+// A driver with a ring must not make chains that are longer than the virtqueue (virtio 1.2, section
+// 2.7.5.3.1), indirect ones included: the header and the status are two of them.
+uint32_t MaxSegments(const BlkOptions& options) {
+  const uint32_t fit = options.max_queue_size > 3 ? options.max_queue_size - 2u : 1u;
+  return std::min(kBlkSegMax, fit);
+}
+
 bool MayBeShared(const BlkOptions& options) { return options.read_only || options.shareable; }
 
 ConfigError CheckConfigRange(uint16_t offset, uint8_t bytes) {
@@ -46,7 +53,7 @@ BlkConfigSpace MakeBlkConfigSpace(const BlkOptions& options, const StoreTraits& 
   BlkConfigSpace space;
   space.capacity = size_bytes / kSectorBytes;
   space.size_max = kBlkSizeMax;
-  space.seg_max = kBlkSegMax;
+  space.seg_max = MaxSegments(options);
   space.blk_size = block_bytes;
   space.physical_block_exp = static_cast<uint8_t>(std::bit_width(physical_bytes / block_bytes) - 1);
   space.min_io_size = static_cast<uint16_t>(std::min(physical_bytes / block_bytes, 0xffffu));

@@ -16,6 +16,7 @@ namespace vof {
 // stack: 128 * 32 KiB. With header and status that is 130 descriptors, of which fabrics take
 // kMaxSegments whatever the size of the virtqueue (`ref` says so in get_feature, select 0), keyed
 // `v5` 255. More and larger segments are served all the same, up to kMaxDataBytes and kMaxSegments.
+// A device with smaller virtqueues says less (MakeBlkConfigSpace), for drivers with rings.
 inline constexpr uint32_t kBlkSegMax = 128;
 inline constexpr uint32_t kBlkSizeMax = kMaxDataBytes / kBlkSegMax;
 static_assert(uint64_t{kBlkSegMax} * kBlkSizeMax == kMaxDataBytes);

@@ -59,6 +59,18 @@ uint64_t Read(const BlkConfig& config, uint16_t offset, uint8_t bytes) {
   return value.value;
 }
 
+TEST(BlkConfigTest, ARequestOfSegMaxSegmentsFitsIntoTheVirtqueue) {
+  const struct {
+    uint16_t queue_size;
+    uint32_t seg_max;
+  } kCases[] = {{1, 1},     {2, 1},     {3, 1},     {4, 2},     {64, 62},
+                {128, 126}, {129, 127}, {130, 128}, {1024, 128}};
+  for (const auto& c : kCases) {
+    const BlkOptions options = {.max_queue_size = c.queue_size};
+    EXPECT_EQ(MakeBlkConfigSpace(options, {}, kSize).seg_max, c.seg_max) << c.queue_size;
+  }
+}
+
 TEST(BlkConfigTest, FieldsAreWhereTheSpecificationPutsThem) {
   const BlkOptions options = {.block_size_bytes = 512, .num_queues = 5};
   const StoreTraits traits = {.physical_block_bytes = 4096, .optimal_io_bytes = 65536};
