@@ -21,6 +21,11 @@
 
 namespace vof {
 
+enum class FileIo : uint8_t {
+  kAuto,   // plain calls where the file system lives in memory and is buffered, else io_uring
+  kUring,  // io_uring in any case
+};
+
 struct FileStoreOptions {
   std::string path;  // a regular file or a block device
   bool read_only = false;
@@ -29,6 +34,7 @@ struct FileStoreOptions {
   // errors: completing them by reading the rest of the block would lose what another queue writes
   // into it meanwhile.
   bool direct = false;
+  FileIo io = FileIo::kAuto;
   // Not 0: a file that does not exist is created, sparse, with this size. One that exists keeps its
   // size.
   uint64_t create_size_bytes = 0;
@@ -52,6 +58,7 @@ class FileHandle {
   FileHandle(const FileHandle&) = delete;
   FileHandle& operator=(const FileHandle&) = delete;
 
+  const std::string& path() const { return options_.path; }
   int fd() const { return fd_; }
   bool direct() const { return options_.direct; }
   bool read_only() const { return options_.read_only; }
@@ -61,8 +68,8 @@ class FileHandle {
   uint32_t physical_block_bytes() const { return physical_block_bytes_; }
   uint32_t optimal_io_bytes() const { return optimal_io_bytes_; }
 
-  // On a file system that lives in memory (tmpfs), buffered: no call waits for a device.
-  bool in_memory() const { return in_memory_; }
+  // Served by plain calls: none waits for a device, on a file system that lives in memory (tmpfs).
+  bool serves_inline() const { return in_memory_ && options_.io == FileIo::kAuto; }
 
   // The size that is served. Any thread. Sequentially consistent, for FileReach.
   uint64_t size_bytes() const { return size_bytes_.load(); }

@@ -4,6 +4,7 @@
 // calls on an io_uring of its own.
 //
 //   FileQueue queue(file, zeros);      // MakeFileStore(...)->OpenQueue() does this
+//   if (absl::Status s = queue.Open(); !s.ok()) ...
 //
 // One thread. One io_uring_enter per batch. Nothing allocates once the pools have grown to the
 // deepest queue. A template over the ring, so that tests can have one that fails.
@@ -18,12 +19,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "devices/blk/block_store.h"
 #include "devices/blk/bounce_pool.h"
 #include "devices/blk/file_handle.h"
 #include "devices/blk/file_operation.h"
 #include "devices/blk/file_reach.h"
 #include "devices/blk/io_ring.h"
+#include "devices/blk/store_bounds.h"
 #include "devices/blk/zero_area.h"
 
 namespace vof {
@@ -35,6 +38,9 @@ class BasicFileQueue final : public StoreQueue {
   // Waits for what is in flight, if there is anything against the rule: the kernel still writes to
   // it.
   ~BasicFileQueue() override;
+
+  // Once, before anything is submitted, on the thread that will use it. See IoRing::Open.
+  absl::Status Open() { return ring_.Open(file_->fd()); }
 
   void Submit(std::span<StoreOperation* const> batch) override;
   size_t Reap(std::span<StoreOperation*> done) override;
@@ -146,18 +152,14 @@ void BasicFileQueue<Ring>::Submit(std::span<StoreOperation* const> batch) {
 
 template <typename Ring>
 void BasicFileQueue<Ring>::Start(Slot* slot, StoreOperation* operation) {
-  if (slot->file_operation.Start(operation, &rules_)) {
-    finished_.Push(slot);
-    return;
-  }
-  // The device has checked the ranges, but the disk may have shrunk since: a write would make the
-  // file longer again.
+  bool finished = slot->file_operation.Start(operation, &rules_);
+  // A write behind the end would make the file longer again.
   const bool flush_is_hopeless = operation->verb == StoreVerb::kFlush && file_->lost_writes();
   if (!IsInside(*operation, file_->size_bytes()) || flush_is_hopeless) {
     slot->file_operation.Abort(StoreStatus::kIoError);
-    finished_.Push(slot);
-    return;
+    finished = true;
   }
+  if (finished) return finished_.Push(slot);
   slot->change_end_bytes = EndOfChange(*operation);
   if (slot->change_end_bytes != 0) ++changes_under_way_;
   ready_.Push(slot);
@@ -179,10 +181,6 @@ void BasicFileQueue<Ring>::SettleReach() {
 
 template <typename Ring>
 void BasicFileQueue<Ring>::Pump() {
-  if (!ready_.empty() && !ring_.is_open() && !ring_.Open(file_->fd())) {
-    FailReady(StoreStatus::kIoError);
-    return;
-  }
   while (!ready_.empty()) {
     FileOperation& operation = ready_.front()->file_operation;
     if (operation.needs_bounce()) {

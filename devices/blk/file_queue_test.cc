@@ -34,6 +34,7 @@ class FaultyFileStore final : public BlockStore {
   FaultyFileStore(std::shared_ptr<FileHandle> file, std::shared_ptr<const ZeroArea> zeros)
       : file_(std::move(file)), zeros_(std::move(zeros)) {}
   FaultyRing* last_ring() const { return last_ring_; }
+  void FailOpens(absl::Status error) { open_error_ = std::move(error); }
 
   StoreTraits traits() const override { return {.can_discard = file_->can_discard()}; }
   uint64_t size_bytes() const override { return file_->size_bytes(); }
@@ -41,6 +42,8 @@ class FaultyFileStore final : public BlockStore {
   absl::Status Resize(uint64_t size_bytes) override { return file_->Resize(size_bytes); }
   absl::StatusOr<std::unique_ptr<StoreQueue>> OpenQueue() override {
     auto queue = std::make_unique<FaultyQueue>(file_, zeros_);
+    queue->ring()->FailOpen(open_error_);
+    if (absl::Status s = queue->Open(); !s.ok()) return s;
     last_ring_ = queue->ring();
     return queue;
   }
@@ -49,6 +52,7 @@ class FaultyFileStore final : public BlockStore {
   const std::shared_ptr<FileHandle> file_;
   const std::shared_ptr<const ZeroArea> zeros_;
   FaultyRing* last_ring_ = nullptr;
+  absl::Status open_error_;
 };
 
 class FileQueueTest : public ::testing::Test {
@@ -184,6 +188,17 @@ TEST_F(FileQueueTest, AFlushAfterALostWriteNeverSaysThatAllIsWell) {
   OpenQueue();
   BlkDriverDouble other(queue_.get());
   EXPECT_EQ(other.Run(BlkRequestBytes(kBlkTypeFlush, 0), 1).status(), kBlkStatusIoError);
+}
+
+TEST_F(FileQueueTest, AQueueWithoutARingIsNotOpened) {
+  store_->FailOpens(absl::ResourceExhaustedError("RLIMIT_MEMLOCK is 8 KiB"));
+  const auto queue = device_->OpenQueue(0);
+  EXPECT_EQ(queue.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(queue.status().message(), "RLIMIT_MEMLOCK is 8 KiB");
+  store_->FailOpens(absl::OkStatus());
+  OpenQueue();
+  BlkDriverDouble driver(queue_.get());
+  EXPECT_EQ(driver.Run(BlkReadRequest(0), 513).status(), kBlkStatusOk);
 }
 
 TEST_F(FileQueueTest, AShrinkOfTheOwnThreadDoesNotOvertakeItsWrites) {

@@ -32,8 +32,6 @@ namespace vof {
 
 // Where an operation that changes a file ends, at most; 0 for one that changes nothing.
 uint64_t EndOfChange(const StoreOperation& operation);
-// Whether all that it reads or changes lies within a file of this size.
-bool IsInside(const StoreOperation& operation, uint64_t size_bytes);
 
 class FileReach {
  public:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "devices/blk/store_bounds.h"
 
 namespace vof {
 namespace {

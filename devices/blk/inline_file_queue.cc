@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "devices/blk/store_bounds.h"
+
 namespace vof {
 namespace {
 
@@ -51,12 +53,12 @@ void InlineFileQueue::Submit(std::span<StoreOperation* const> batch) {
 }
 
 void InlineFileQueue::Run(StoreOperation* operation) {
-  if (file_operation_.Start(operation, &rules_)) return;
-  // The device has checked the ranges, but the disk may have shrunk since.
+  const bool finished = file_operation_.Start(operation, &rules_);
   const bool flush_is_hopeless = operation->verb == StoreVerb::kFlush && file_->lost_writes();
   if (!IsInside(*operation, file_->size_bytes()) || flush_is_hopeless) {
     return file_operation_.Abort(StoreStatus::kIoError);
   }
+  if (finished) return;
   while (!file_operation_.OnResult(Result(file_->fd(), file_operation_.Next()))) continue;
   if (file_operation_.sync_failed()) file_->SetLostWrites();
 }

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "devices/blk/ring_setup.h"
 
 namespace vof {
 namespace {
@@ -17,49 +17,22 @@ namespace {
 constexpr unsigned kQuietFlags =
     IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER;
 
+// At set-up nobody is kept waiting.
+constexpr Nanoseconds kLongestCheckWait = kNanosecondsPerSecond;
+
 int TryOpenRing(unsigned entries, io_uring* ring) {
   const int result = io_uring_queue_init(entries, ring, kQuietFlags);
   return result == -EINVAL ? io_uring_queue_init(entries, ring, 0) : result;
-}
-
-// The kernel takes closed rings apart a little later, and only then gives their memory back to
-// RLIMIT_MEMLOCK: whoever opens and closes many in a row may have to wait for that.
-int OpenRing(unsigned entries, io_uring* ring) {
-  constexpr int kAttempts = 100;
-  constexpr useconds_t kPauseUs = 10'000;
-  int result = TryOpenRing(entries, ring);
-  for (int i = 0; i < kAttempts && result == -ENOMEM; ++i) {
-    usleep(kPauseUs);
-    result = TryOpenRing(entries, ring);
-  }
-  return result;
-}
-
-std::string UnavailableHint(int error) {
-  switch (error) {
-    case ENOSYS:
-      return "the kernel or a sandbox (seccomp) does not offer it";
-    case EPERM:
-      return "not permitted: see /proc/sys/kernel/io_uring_disabled and the container's seccomp "
-             "profile";
-    case ENOMEM:
-      return "not enough lockable memory: raise RLIMIT_MEMLOCK (ulimit -l)";
-    case EMFILE:
-    case ENFILE:
-      return "too many open files: raise RLIMIT_NOFILE (ulimit -n)";
-    default:
-      return "unexpected error";
-  }
 }
 
 }  // namespace
 
 absl::Status IoRing::CheckAvailable() {
   io_uring ring;
-  const int result = OpenRing(4, &ring);
-  if (result != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "file disks need io_uring: ", UnavailableHint(-result), " (errno ", -result, ")"));
+  const absl::Status made =
+      MakeRingWithin(kLongestCheckWait, [&ring] { return TryOpenRing(4, &ring); });
+  if (!made.ok()) {
+    return absl::Status(made.code(), absl::StrCat("file disks need io_uring: ", made.message()));
   }
   io_uring_probe* probe = io_uring_get_probe_ring(&ring);
   bool complete = probe != nullptr;
@@ -81,13 +54,15 @@ IoRing::~IoRing() {
   io_uring_queue_exit(&ring_);
 }
 
-bool IoRing::Open(int file_fd) {
-  if (OpenRing(kEntries, &ring_) != 0) return false;
+absl::Status IoRing::Open(int file_fd) {
+  const absl::Status made =
+      MakeRingWithin(kLongestRingWait, [this] { return TryOpenRing(kEntries, &ring_); });
+  if (!made.ok()) return made;
   is_open_ = true;
   file_fd_ = file_fd;
   max_in_flight_ = ring_.cq.ring_entries;
   fixed_file_ = io_uring_register_files(&ring_, &file_fd, 1) == 0;
-  return true;
+  return absl::OkStatus();
 }
 
 namespace {

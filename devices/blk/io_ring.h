@@ -5,7 +5,7 @@
 //
 //   if (absl::Status s = IoRing::CheckAvailable(); !s.ok()) ...        // at set-up
 //   IoRing ring;
-//   if (!ring.Open(fd)) ...
+//   if (absl::Status s = ring.Open(fd); !s.ok()) ...
 //   while (ring.Prepare(step, token)) ...        // false: full, go on after Submit and Reap
 //   ring.Submit();                               // one system call for all of them
 //   ring.Reap([](void* token, int32_t result) { ... });
@@ -37,7 +37,8 @@ class IoRing {
   IoRing(const IoRing&) = delete;
   IoRing& operator=(const IoRing&) = delete;
 
-  bool Open(int file_fd);
+  // Blocks for at most kLongestRingWait (ring_setup.h), when memory that may be locked is short.
+  absl::Status Open(int file_fd);
   bool is_open() const { return is_open_; }
   // Readable while completions wait to be reaped; -1 while closed.
   int wait_fd() const { return is_open_ ? ring_.ring_fd : -1; }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "devices/blk/file_queue.h"
 #include "devices/blk/inline_file_queue.h"
 #include "devices/blk/io_ring.h"
@@ -18,7 +19,7 @@ class FileStore final : public BlockStore {
       : file_(std::move(file)), zeros_(std::move(zeros)), epoch_(RandomEpoch()) {}
 
   StoreTraits traits() const override {
-    return {.synchronous = file_->in_memory(),
+    return {.synchronous = file_->serves_inline(),
             .read_only = file_->read_only(),
             .can_discard = file_->can_discard(),
             .alignment_bytes = file_->direct() ? file_->alignment().offset_bytes : 512,
@@ -29,8 +30,12 @@ class FileStore final : public BlockStore {
   uint64_t epoch() const override { return epoch_; }
   absl::Status Resize(uint64_t size_bytes) override { return file_->Resize(size_bytes); }
   absl::StatusOr<std::unique_ptr<StoreQueue>> OpenQueue() override {
-    if (file_->in_memory()) return std::make_unique<InlineFileQueue>(file_, zeros_);
-    return std::make_unique<FileQueue>(file_, zeros_);
+    if (file_->serves_inline()) return std::make_unique<InlineFileQueue>(file_, zeros_);
+    auto queue = std::make_unique<FileQueue>(file_, zeros_);
+    if (absl::Status s = queue->Open(); !s.ok()) {
+      return absl::Status(s.code(), absl::StrCat(file_->path(), ": ", s.message()));
+    }
+    return queue;
   }
 
  private:

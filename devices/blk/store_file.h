@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A disk in a regular file or on a block device, through io_uring; on a file system in memory
-// (tmpfs) by plain calls.
+// (tmpfs) by plain calls, unless FileStoreOptions::io says otherwise.
 //
 //   absl::StatusOr<std::shared_ptr<BlockStore>> store =
 //       MakeFileStore({.path = "/var/disk.img", .direct = true, .create_size_bytes = 1ull << 30});
 //
-// Each queue has a ring of its own, made at its first request, so queues that nobody uses cost
-// nothing. The epoch is drawn anew whenever the file is opened: what was acknowledged but not
-// flushed before the last process ended may be lost. After a failed flush all later ones fail,
-// until the file is opened again.
+// Each queue has a ring of its own, made when it is opened, on its reactor: kLongestRingWait
+// (ring_setup.h) bounds for how long that may block. The epoch is drawn anew whenever the file is
+// opened: what was acknowledged but not flushed before the last process ended may be lost. After a
+// failed flush all later ones fail, until the file is opened again.
 //
 // A shrink waits for changes under way behind the new end (FileReach): call it from a thread that
 // serves no queue of this disk, or be ready to try again. What a grown regular file gains reads as

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "devices/blk/random_epoch.h"
+#include "devices/blk/store_bounds.h"
 
 namespace vof {
 namespace {
@@ -17,27 +18,7 @@ class MemoryQueue final : public StoreQueue {
     const uint64_t size_bytes = arena_->size_bytes();
     std::byte* const data = arena_->data();
     for (StoreOperation* op : batch) {
-      // The device has checked the range, but the disk may have shrunk since.
-      const bool inside =
-          op->offset_bytes <= size_bytes && op->length_bytes <= size_bytes - op->offset_bytes;
-      switch (op->verb) {
-        case StoreVerb::kRead:
-          op->status = inside && op->request->AddResult(
-                                     ConstBuffer(data + op->offset_bytes, op->length_bytes))
-                           ? StoreStatus::kOk
-                           : StoreStatus::kIoError;
-          break;
-        case StoreVerb::kWrite:
-          op->status = inside ? Write(data + op->offset_bytes, op->source) : StoreStatus::kIoError;
-          break;
-        case StoreVerb::kFlush:
-          op->status = StoreStatus::kOk;
-          break;
-        case StoreVerb::kDiscard:
-        case StoreVerb::kWriteZeroes:
-          op->status = ZeroRanges(*op, size_bytes);
-          break;
-      }
+      op->status = IsInside(*op, size_bytes) ? Run(*op, data) : StoreStatus::kIoError;
     }
   }
 
@@ -51,15 +32,23 @@ class MemoryQueue final : public StoreQueue {
     return StoreStatus::kOk;
   }
 
-  StoreStatus ZeroRanges(const StoreOperation& op, uint64_t size_bytes) {
-    for (const StoreRange& range : op.ranges) {
-      if (range.offset_bytes > size_bytes || range.length_bytes > size_bytes - range.offset_bytes) {
-        return StoreStatus::kIoError;
-      }
-    }
-    for (const StoreRange& range : op.ranges) {
-      arena_->Zero(range.offset_bytes, range.length_bytes,
-                   op.verb == StoreVerb::kDiscard || range.may_unmap);
+  StoreStatus Run(const StoreOperation& op, std::byte* data) {
+    switch (op.verb) {
+      case StoreVerb::kRead:
+        return op.request->AddResult(ConstBuffer(data + op.offset_bytes, op.length_bytes))
+                   ? StoreStatus::kOk
+                   : StoreStatus::kIoError;
+      case StoreVerb::kWrite:
+        return Write(data + op.offset_bytes, op.source);
+      case StoreVerb::kFlush:
+        break;
+      case StoreVerb::kDiscard:
+      case StoreVerb::kWriteZeroes:
+        for (const StoreRange& range : op.ranges) {
+          arena_->Zero(range.offset_bytes, range.length_bytes,
+                       op.verb == StoreVerb::kDiscard || range.may_unmap);
+        }
+        break;
     }
     return StoreStatus::kOk;
   }

@@ -223,14 +223,17 @@ class Suite:
 
     def file(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-            path, twin = os.path.join(folder, "disk"), os.path.join(folder, "twin")
-            vof = self.started([], {"file": f"store=file,path={path},size={DISK_BYTES}"})
+            path, ring, twin = (os.path.join(folder, name) for name in ("disk", "ring", "twin"))
+            # By default a file on a tmpfs is served by plain calls; fio is compared with io_uring.
+            vof = self.started([], {"file": f"store=file,path={path},size={DISK_BYTES}",
+                                    "uring": f"store=file,path={ring},size={DISK_BYTES},io=uring"})
             shutil.copyfile(path, twin)
             for rw in ("read", "write"):
                 self.compare(f"file on tmpfs, {rw} 4 KiB, depth 32",
                              {"vof": self.vof_rival(vof, rw, 32, [], name="file"),
+                              "vof-uring": self.vof_rival(vof, rw, 32, [], name="uring"),
                               "fio": (None, self.fio(twin, rw))},
-                             [("vof", "fio", 0.5)])
+                             [("vof-uring", "fio", 0.5), ("vof", "fio", None), ("vof", "vof-uring", None)])
 
     def run(self):
         try:

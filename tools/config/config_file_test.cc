@@ -26,7 +26,7 @@ device {
     write_cache: false
   }
 }
-device { name: "f" blk { file { path: "/srv/a,b=c" direct: true } read_only: true } }
+device { name: "f" blk { file { path: "/srv/a,b=c" direct: true io: "uring" } read_only: true } }
 device { name: "n" blk { null { size: "1T" } shared: true block_size: 4096 } }
 device { name: "c" other { type: "counter" option { key: "step" value: "2" } } }
 plugin { path: "/usr/lib/vof/counter.so" }
@@ -54,7 +54,7 @@ TEST(ReadConfigTest, FillsEverySetting) {
             "blk: store=memory size=1G hugepages=off serial=s-1 queues=8 queue_size=256 "
             "write_cache=false");
   EXPECT_EQ(OptionsOf(config.devices[1]),
-            "blk: store=file path=/srv/a,b=c direct=true read_only=true");
+            "blk: store=file path=/srv/a,b=c direct=true io=uring read_only=true");
   EXPECT_EQ(OptionsOf(config.devices[2]), "blk: store=null size=1T shared=true block_size=4096");
   EXPECT_EQ(OptionsOf(config.devices[3]), "counter: step=2");
   ASSERT_EQ(config.plugins.size(), 1u);
@@ -109,7 +109,7 @@ TEST(ReadConfigTest, SyntaxErrorsNameLineColumnAndRemedy) {
       {"\n  reactors {\n    cores: 2 }", "t.conf:3:5: ",
        "unknown field \"cores\" in reactors; known: count, cpus, busy_poll, spin_us"},
       {"device { blk { file { size: \"1G\" hugepages: true } } }",
-       "t.conf:1:34: ", "unknown field \"hugepages\" in file; known: path, size, direct"},
+       "t.conf:1:34: ", "unknown field \"hugepages\" in file; known: path, size, direct, io"},
       {"device { blk { memory { size: 1024 } } }", "t.conf:1:31: ", "written in quotes"},
       {"device { blk { memory { size: 1G } } }", "t.conf:1:32: ", "written in quotes"},
       {"reactors { count: 1 count: 2 }", "t.conf:1:26: ", "specified multiple times"},

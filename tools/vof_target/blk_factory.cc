@@ -22,6 +22,7 @@ StoreOr OpenFileStore(const BlkSpec& spec, std::string_view name, const BlkHooks
   options.path = spec.path;
   options.read_only = spec.options.read_only;
   options.direct = spec.direct;
+  options.io = spec.io;
   options.create_size_bytes = spec.size_bytes.value_or(0);
   options.on_created = hooks.on_created;
   if (hooks.on_error) {

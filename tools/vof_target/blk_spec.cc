@@ -48,6 +48,18 @@ Problem ParseHugePages(const DeviceOption& option, HugePages* to) {
   return std::nullopt;
 }
 
+Problem ParseFileIo(const DeviceOption& option, FileIo* to) {
+  if (option.value == "auto") {
+    *to = FileIo::kAuto;
+  } else if (option.value == "uring") {
+    *to = FileIo::kUring;
+  } else {
+    return DeviceOptionProblem{
+        option.key, absl::StrCat("unknown value \"", option.value, "\"; known: auto, uring")};
+  }
+  return std::nullopt;
+}
+
 Problem ParseCount(const DeviceOption& option, uint32_t most, uint16_t* to) {
   uint32_t value = 0;
   if (absl::SimpleAtoi(option.value, &value) && value >= 1 && value <= most) {
@@ -86,6 +98,7 @@ Problem ParseOne(const DeviceOption& option, BlkSpec* spec) {
   if (key == "store") return ParseStore(option, spec);
   if (key == "size") return ParseBytes(option, &spec->size_bytes);
   if (key == "direct") return ParseBool(option, &spec->direct);
+  if (key == "io") return ParseFileIo(option, &spec->io);
   if (key == "hugepages") return ParseHugePages(option, &spec->hugepages);
   if (key == "read_only") return ParseBool(option, &blk.read_only);
   if (key == "shared") return ParseBool(option, &blk.shareable);
@@ -117,6 +130,7 @@ Problem CheckStoreFits(const DeviceOptionList& options, const BlkSpec& spec) {
     std::string_view store_name;
   } kOnly[] = {{"path", BlkStoreKind::kFile, "file"},
                {"direct", BlkStoreKind::kFile, "file"},
+               {"io", BlkStoreKind::kFile, "file"},
                {"hugepages", BlkStoreKind::kMemory, "memory"}};
   for (const auto& only : kOnly) {
     if (spec.store == only.store || Find(options, only.key) == nullptr) continue;
@@ -160,6 +174,7 @@ std::vector<DeviceOptionHelp> BlkOptionHelp() {
       {"size", "1G, 64M, or bytes; a file that is not there is created only when it is given"},
       {"path", "file store: the file or block device; required"},
       {"direct", "file store: bypass the page cache (O_DIRECT); false"},
+      {"io", "file store: auto (plain calls on a tmpfs, else io_uring) or uring; auto"},
       {"hugepages", "memory store: off, transparent, or reserved (from nr_hugepages); off"},
       {"read_only", absl::StrCat("refuse writes; ", if_true(blk.read_only))},
       {"shared", absl::StrCat("several initiators at a time; ", if_true(blk.shareable))},
@@ -200,7 +215,10 @@ DeviceOptionList WithBlkDefaults(std::string_view name, const DeviceOptionList& 
       {"serial", DefaultBlkSerial(name)},
       {"write_cache", flag(blk.write_cache)},
   };
-  if (spec.store == BlkStoreKind::kFile) defaults.push_back({"direct", flag(spec.direct)});
+  if (spec.store == BlkStoreKind::kFile) {
+    defaults.push_back({"direct", flag(spec.direct)});
+    defaults.push_back({"io", "auto"});
+  }
   if (spec.store == BlkStoreKind::kMemory) defaults.push_back({"hugepages", "off"});
   DeviceOptionList all = options;
   for (DeviceOption& option : defaults) {

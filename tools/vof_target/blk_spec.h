@@ -19,6 +19,7 @@
 
 #include "core/device/device_factory.h"
 #include "devices/blk/blk_options.h"
+#include "devices/blk/file_handle.h"
 #include "devices/blk/memory_arena.h"
 
 namespace vof {
@@ -30,6 +31,7 @@ struct BlkSpec {
   std::optional<uint64_t> size_bytes;
   std::string path;                       // kFile
   bool direct = false;                    // kFile
+  FileIo io = FileIo::kAuto;              // kFile
   HugePages hugepages = HugePages::kOff;  // kMemory
   bool has_serial = false;
   BlkOptions options;

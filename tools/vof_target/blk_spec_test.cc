@@ -22,7 +22,7 @@ std::string Check(std::string_view text) {
 TEST(BlkSpecTest, ReadsEveryOption) {
   BlkSpec spec;
   const auto problem = ParseBlkSpec(
-      *ParseOptionText("store=file,path=/a,,b,size=64M,direct,read_only=yes,shared=true,"
+      *ParseOptionText("store=file,path=/a,,b,size=64M,direct,io=uring,read_only=yes,shared=true,"
                        "block_size=4096,queues=256,queue_size=4096,serial=abc,write_cache=false"),
       &spec);
   ASSERT_FALSE(problem) << problem->message;
@@ -30,6 +30,7 @@ TEST(BlkSpecTest, ReadsEveryOption) {
   EXPECT_EQ(spec.path, "/a,b");
   EXPECT_EQ(spec.size_bytes, 64u << 20);
   EXPECT_TRUE(spec.direct);
+  EXPECT_EQ(spec.io, FileIo::kUring);
   EXPECT_TRUE(spec.options.read_only);
   EXPECT_TRUE(spec.options.shareable);
   EXPECT_EQ(spec.options.block_size_bytes, 4096u);
@@ -44,6 +45,7 @@ TEST(BlkSpecTest, ShortestUsefulOptions) {
   EXPECT_EQ(Check("store=memory,size=1G,hugepages=reserved"), "");
   EXPECT_EQ(Check("store=null,size=1T"), "");
   EXPECT_EQ(Check("store=file,path=/x"), "");
+  EXPECT_EQ(Check("store=file,path=/x,io=auto"), "");
 }
 
 TEST(BlkSpecTest, RefusesWithKeyAndReason) {
@@ -64,6 +66,8 @@ TEST(BlkSpecTest, RefusesWithKeyAndReason) {
       {"store=memory,size=1G,path=/x", "path: only a file store has the option"},
       {"store=null,size=1G,hugepages=off", "hugepages: only a memory store has the option"},
       {"store=memory,size=1G,direct=false", "direct: only a file store"},
+      {"store=null,size=1G,io=uring", "io: only a file store has the option"},
+      {"store=file,path=/x,io=aio", "io: unknown value \"aio\"; known: auto, uring"},
       {"store=memory,size=1G,hugepages", "hugepages: unknown value \"true\"; known: off"},
       {"store=null,size=1G,read_only=2", "read_only: \"2\" is neither true nor false"},
       {"store=null,size=1G,block_size=1024", "block_size: \"1024\" is neither 512 nor 4096"},
@@ -76,7 +80,7 @@ TEST(BlkSpecTest, RefusesWithKeyAndReason) {
       {"store=null,size=1G,size=2G", "size: \"size\" is given twice"},
       {"store=null,size=1G,sise=2G",
        "sise: device type \"blk\" has no option \"sise\"; known: "
-       "store, size, path, direct, hugepages, read_only, shared, "
+       "store, size, path, direct, io, hugepages, read_only, shared, "
        "block_size, queues, queue_size, serial, write_cache"},
   };
   for (const auto& c : kCases) EXPECT_THAT(Check(c.text), HasSubstr(c.reason)) << c.text;

@@ -92,7 +92,7 @@ class StartTest(TargetTestCase):
 
     def test_every_flag_at_once(self):
         disk = self.path('disk,=.img')
-        blk = (f'name=f,store=file,path={disk.replace(",", ",,")},size=8M,direct=false,read_only=false,'
+        blk = (f'name=f,store=file,path={disk.replace(",", ",,")},size=8M,direct=false,io=uring,read_only=false,'
                'block_size=4096,queues=2,queue_size=128,serial=s1,shared=true,write_cache=false')
         with start(*LISTEN, '--blk', blk, '--blk', 'name=m,store=memory,size=4M,hugepages=off',
                    '--device', 'type=test-counter,name=c,step=2', '--plugin', PLUGIN,

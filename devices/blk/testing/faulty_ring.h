@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "devices/blk/io_ring.h"
 
 namespace vof {
@@ -38,10 +39,11 @@ class FaultyRing {
     random_.seed(faults.seed);
   }
   void Hold(bool hold) { hold_ = hold; }
+  void FailOpen(absl::Status error) { open_error_ = std::move(error); }
   uint64_t num_errors() const { return num_errors_; }
   uint64_t num_shorts() const { return num_shorts_; }
 
-  bool Open(int file_fd) { return ring_.Open(file_fd); }
+  absl::Status Open(int file_fd) { return open_error_.ok() ? ring_.Open(file_fd) : open_error_; }
   bool is_open() const { return ring_.is_open(); }
   int wait_fd() const { return failed_.empty() ? ring_.wait_fd() : -1; }
   unsigned in_flight() const {
@@ -103,6 +105,7 @@ class FaultyRing {
   }
 
   IoRing ring_;
+  absl::Status open_error_;
   RingFaults faults_;
   std::mt19937 random_{1};
   bool hold_ = false;
