@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory/buffer_pool.h"
 
-#include <sys/mman.h>
-
 #include <bit>
-#include <cstdlib>
 #include <utility>
 
 #include "core/base/check.h"
@@ -23,30 +20,7 @@
 namespace vof {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
-// From here up memory comes from mmap, so that evicting a buffer really gives it back to the
-// system.
-constexpr size_t kMapBytes = 64u << 10;
-
-std::byte* TakeFromSystem(size_t size_bytes) {
-  if (size_bytes >= kMapBytes) {
-    void* data =
-        mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
-  }
-  const size_t alignment = size_bytes < kPageBytes ? size_bytes : kPageBytes;
-  return static_cast<std::byte*>(std::aligned_alloc(alignment, size_bytes));
-}
-
-void GiveToSystem(std::byte* data, size_t size_bytes) {
-  if (size_bytes >= kMapBytes) {
-    munmap(data, size_bytes);
-  } else {
-    std::free(data);
-  }
-}
-
-// Under AddressSanitizer a cached buffer is as untouchable as freed memory.
+// Under AddressSanitizer a free buffer is as untouchable as freed memory.
 void Poison([[maybe_unused]] std::byte* data, [[maybe_unused]] size_t size_bytes) {
 #ifdef VOF_ASAN
   ASAN_POISON_MEMORY_REGION(data, size_bytes);
@@ -80,14 +54,26 @@ void PoolBuffer::Release() {
 }
 
 BufferPool::BufferPool(size_t limit_bytes)
-    : limit_bytes_(limit_bytes < kMinPoolBytes ? kMinPoolBytes : limit_bytes) {}
+    : limit_bytes_(limit_bytes < kMinPoolBytes ? kMinPoolBytes : limit_bytes), slab_(limit_bytes_) {
+  Poison(slab_.bytes().data, slab_.bytes().size_bytes);
+  size_t room = 0;
+  for (int size_class = 0; size_class < kNumClasses; ++size_class) room += CacheLimit(size_class);
+  cache_room_.resize(room);
+  std::byte** next = cache_room_.data();
+  for (int size_class = 0; size_class < kNumClasses; ++size_class) {
+    caches_[size_class].buffers = std::exchange(next, next + CacheLimit(size_class));
+  }
+}
 
 BufferPool::~BufferPool() {
   Check(in_use_bytes_ == 0, "every PoolBuffer returns before its pool ends");
   Check(first_waiter_ == nullptr, "every PoolWaiter is forgotten before its pool ends");
-  for (int size_class = 0; size_class < kNumClasses; ++size_class) {
-    while (std::byte* data = PopCached(size_class)) GiveToSystem(data, ClassBytes(size_class));
-  }
+  Unpoison(slab_.bytes().data, slab_.bytes().size_bytes);  // somebody else maps it next
+}
+
+MutableBuffer BufferPool::slab() {
+  slab_.Pin();
+  return slab_.bytes();
 }
 
 int BufferPool::ClassOf(size_t size_bytes) {
@@ -102,14 +88,10 @@ PoolBuffer BufferPool::Allocate(size_t size_bytes, PoolWaiter* waiter) {
   if (size_bytes > ClassBytes(kNumClasses - 1)) return buffer;
   if (first_waiter_ != nullptr && first_waiter_ != waiter) return buffer;
   const int size_class = ClassOf(size_bytes);
-  const size_t class_bytes = ClassBytes(size_class);
-  std::byte* data = nullptr;
-  if (in_use_bytes_ + class_bytes <= limit_bytes_) {
-    data = PopCached(size_class);
-    if (data == nullptr && MakeRoom(class_bytes)) data = TakeFromSystem(class_bytes);
-  }
+  std::byte* data = Take(size_class);
   if (data == nullptr) return buffer;
-  in_use_bytes_ += class_bytes;
+  Unpoison(data, ClassBytes(size_class));
+  in_use_bytes_ += ClassBytes(size_class);
   buffer.pool_ = this;
   buffer.data_ = data;
   buffer.size_class_ = static_cast<uint8_t>(size_class);
@@ -122,6 +104,7 @@ void BufferPool::WaitFor(size_t size_bytes, PoolWaiter* waiter) {
   waiter->class_bytes_ = ClassBytes(ClassOf(size_bytes));
   waiter->notified_ = false;
   if (waits_already) return;
+  if (first_waiter_ == nullptr) EmptyCaches();  // what is free merges while somebody waits
   waiter->next_ = nullptr;
   waiter->previous_ = last_waiter_;
   (last_waiter_ != nullptr ? last_waiter_->next_ : first_waiter_) = waiter;
@@ -144,42 +127,40 @@ void BufferPool::Forget(PoolWaiter* waiter) {
 void BufferPool::NotifyFirstWaiter() {
   PoolWaiter* waiter = first_waiter_;
   if (waiter == nullptr || waiter->notified_) return;
-  if (in_use_bytes_ + waiter->class_bytes_ > limit_bytes_) return;
+  if (!slab_.HasFree(ClassOf(waiter->class_bytes_))) return;
   waiter->notified_ = true;
   waiter->OnPoolMayHaveMemory();
 }
 
 void BufferPool::Return(std::byte* data, int size_class) {
-  auto* cached = reinterpret_cast<CachedBuffer*>(data);
-  cached->next = cached_[size_class];
-  cached_[size_class] = cached;
   Poison(data, ClassBytes(size_class));
   in_use_bytes_ -= ClassBytes(size_class);
-  cached_bytes_ += ClassBytes(size_class);
+  Cache& cache = caches_[size_class];
+  if (first_waiter_ == nullptr && cache.count < CacheLimit(size_class)) {
+    cache.buffers[cache.count++] = data;
+  } else {
+    slab_.Give(data, size_class);
+  }
+  if (--returns_until_trim_ == 0) {
+    returns_until_trim_ = kReturnsPerTrim;
+    EmptyCaches();
+    slab_.Trim();
+  }
   NotifyFirstWaiter();
 }
 
-std::byte* BufferPool::PopCached(int size_class) {
-  CachedBuffer* cached = cached_[size_class];
-  if (cached == nullptr) return nullptr;
-  auto* data = reinterpret_cast<std::byte*>(cached);
-  Unpoison(data, ClassBytes(size_class));
-  cached_[size_class] = cached->next;
-  cached_bytes_ -= ClassBytes(size_class);
-  return data;
+std::byte* BufferPool::Take(int size_class) {
+  Cache& cache = caches_[size_class];
+  if (cache.count > 0) return cache.buffers[--cache.count];
+  if (!slab_.HasFree(size_class)) EmptyCaches();
+  return slab_.Take(size_class);
 }
 
-// Gives cached buffers back to the system, the largest first (fewest calls), until `class_bytes`
-// more fit into the limit.
-bool BufferPool::MakeRoom(size_t class_bytes) {
-  for (int size_class = kNumClasses - 1; size_class >= 0; --size_class) {
-    while (in_use_bytes_ + cached_bytes_ + class_bytes > limit_bytes_) {
-      std::byte* data = PopCached(size_class);
-      if (data == nullptr) break;
-      GiveToSystem(data, ClassBytes(size_class));
-    }
+void BufferPool::EmptyCaches() {
+  for (int size_class = 0; size_class < kNumClasses; ++size_class) {
+    Cache& cache = caches_[size_class];
+    while (cache.count > 0) slab_.Give(cache.buffers[--cache.count], size_class);
   }
-  return in_use_bytes_ + cached_bytes_ + class_bytes <= limit_bytes_;
 }
 
 }  // namespace vof
