@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -288,11 +289,27 @@ bool AddLinkLocalAddress() {
          ioctl(v6.get(), SIOCSIFADDR, &add) == 0;
 }
 
+// The kernel makes an address usable a moment after it was added.
+bool WaitForLinkLocalAddress() {
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_scope_id = if_nametoindex("lo");
+  inet_pton(AF_INET6, "fe80::1", &address.sin6_addr);
+  const MonotonicTime deadline = In(10 * kNanosecondsPerSecond);
+  while (MonotonicNow() < deadline) {
+    const FileDescriptor fd(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) return true;
+    poll(nullptr, 0, 10);
+  }
+  return false;
+}
+
 int ConnectOverScopedAddress() {
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
     return kMayNotMakeNetworks;
   }
   if (!AddLinkLocalAddress()) return kMayNotMakeNetworks;
+  if (!WaitForLinkLocalAddress()) return 6;
   auto reactor = *Reactor::Create({});
   std::vector<std::unique_ptr<Link>> accepted;
   TcpBackend tcp;
