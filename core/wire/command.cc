@@ -68,7 +68,8 @@ std::string_view CauseText(Cause cause) {
     case Cause::kUnknownName:
       return "the target serves no device under this name";
     case Cause::kExclusiveUse:
-      return "the device is in use by another initiator, or the target is at a limit; end the other "
+      return "the device is in use by another initiator, or the target is at a limit; end the "
+             "other "
              "one, or serve the device with shared=true";
     case Cause::kLimit:
       return "the target is at one of its limits";
