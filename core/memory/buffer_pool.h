@@ -107,6 +107,8 @@ class BufferPool {
   // address space for it; every Allocate fails then.
   MutableBuffer slab();
 
+  // Whether the system had the address space; without it every Allocate fails.
+  bool has_memory() const { return slab_.bytes().data != nullptr; }
   size_t limit_bytes() const { return limit_bytes_; }
   size_t in_use_bytes() const { return in_use_bytes_; }
   // Free memory that the system may have backed with pages; an upper bound.

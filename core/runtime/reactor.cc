@@ -73,6 +73,11 @@ absl::Status Reactor::Open() {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for a receive buffer of ", size_bytes, " bytes"));
   }
+  if (!pool_.has_memory()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no address space for a payload pool of ", pool_.limit_bytes(),
+                     " bytes: choose a smaller one, or raise the limit (ulimit -v)"));
+  }
   if (absl::Status s = mailbox_.Open(); !s.ok()) return s;
   if (absl::Status s = epoll_.Open(); !s.ok()) return s;
   now_ = MonotonicNow();

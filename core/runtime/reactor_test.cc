@@ -99,6 +99,12 @@ TEST_F(ReactorTest, RefusesACpuThatIsNotThere) {
   EXPECT_THAT(std::string(reactor.status().message()), HasSubstr("CPU 100000"));
 }
 
+TEST_F(ReactorTest, RefusesAPoolThatHasNoAddressSpace) {
+  const auto reactor = Reactor::Create({.pool_bytes = size_t{1} << 60});
+  ASSERT_TRUE(absl::IsResourceExhausted(reactor.status())) << reactor.status();
+  EXPECT_THAT(std::string(reactor.status().message()), HasSubstr("1152921504606846976 bytes"));
+}
+
 TEST_F(ReactorTest, RunsPostedWorkInOrderAndStops) {
   auto reactor = MakeReactor();
   std::thread thread([&] { reactor->Run(); });
