@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -141,6 +142,7 @@ absl::Status ParseOption(std::string_view option, std::vector<std::string>* seen
 
 std::vector<UriKeyHelp> DescribeUriKeys() {
   std::vector<UriKeyHelp> all;
+  all.reserve(std::size(kKeys));
   for (const Key& key : kKeys) {
     all.push_back(
         {std::string(key.name), std::string(key.meaning), key.allowed(), key.default_value()});
