@@ -53,6 +53,10 @@ inline constexpr Nanoseconds kHandshakeTimeout = 10 * kNanosecondsPerSecond;
 // Shorter than the default I/O time-out of an initiator (30 s), so that others get their turn
 // before they give up.
 inline constexpr Nanoseconds kStallTimeout = 20 * kNanosecondsPerSecond;
+// While others wait for memory, it has to move as much as it holds within this time, but not more
+// than 128 KiB (26 KiB/s): a byte now and then would keep it for ever.
+inline constexpr Nanoseconds kContendedStallTimeout = 5 * kNanosecondsPerSecond;
+inline constexpr uint64_t kStallProgressBytes = 128u << 10;
 inline constexpr Nanoseconds kResetTimeout = 2 * kNanosecondsPerSecond;
 inline constexpr int kMissedKeepalives = 3;  // silent intervals after which the target drops a peer
 // How long a connection that ends may take to send its last output (also to a peer that has closed

@@ -57,24 +57,29 @@ std::string Hidden(uint32_t value) {
   return value < 0x80 ? Escape(value, "\\x%02x") : Escape(value, "\\u{%x}");
 }
 
-}  // namespace
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
+// The characters of `with_backslash` get one.
+std::string Escaped(std::string_view text, std::string_view with_backslash) {
+  std::string escaped;
   while (!text.empty()) {
     const CodePoint point = FirstCodePoint(text);
     const size_t bytes = point.bytes == 0 ? 1 : point.bytes;
     if (point.bytes == 0) {
-      quoted += Escape(static_cast<unsigned char>(text[0]), "\\x%02x");
+      escaped += Escape(static_cast<unsigned char>(text[0]), "\\x%02x");
     } else if (!IsVisible(point.value)) {
-      quoted += Hidden(point.value);
+      escaped += Hidden(point.value);
     } else {
-      if (point.value == '"' || point.value == '\\') quoted += '\\';
-      quoted += text.substr(0, bytes);
+      if (with_backslash.find(text[0]) != std::string_view::npos) escaped += '\\';
+      escaped += text.substr(0, bytes);
     }
     text.remove_prefix(bytes);
   }
-  return quoted + '"';
+  return escaped;
 }
+
+}  // namespace
+
+std::string Quoted(std::string_view text) { return '"' + Escaped(text, "\"\\") + '"'; }
+
+std::string Printable(std::string_view text) { return Escaped(text, ""); }
 
 }  // namespace vof

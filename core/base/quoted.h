@@ -4,6 +4,7 @@
 //
 //   Quoted("disk0")            // "disk0", with the quotes
 //   Quoted("a\nb\x1b[31m")     // "a\nb\x1b[31m" spelled out: one line, no escape sequence
+//   Printable("no \"a\nb\"")    // no "a\nb", the line end spelled out
 //
 // Any thread.
 #ifndef VOF_CORE_BASE_QUOTED_H_
@@ -18,6 +19,10 @@ namespace vof {
 // control characters, what is not UTF-8, and what reorders or hides text (bidirectional controls,
 // zero width, line separators) are written as \n, \r, \t, \xNN or \u{NNNN}.
 std::string Quoted(std::string_view text);
+
+// The same without the quotes, for text that has its own: quotes and backslashes stay. What Quoted
+// or Printable made stays as it is.
+std::string Printable(std::string_view text);
 
 }  // namespace vof
 

@@ -35,12 +35,18 @@ TEST(QuotedTest, WhatIsNotUtf8) {
   EXPECT_EQ(Quoted("\xf4\x90\x80\x80"), R"("\xf4\x90\x80\x80")");
 }
 
+TEST(QuotedTest, PrintableHasNoQuotesOfItsOwn) {
+  EXPECT_EQ(Printable("no \"disk\" in 'a\\b'"), "no \"disk\" in 'a\\b'");
+  EXPECT_EQ(Printable("a\n\x1b[31mb\xff\u202e"), R"(a\n\x1b[31mb\xff\u{202e})");
+  EXPECT_EQ(Printable(Quoted("a\"\n\xff")), Quoted("a\"\n\xff"));
+}
+
 // Whatever the bytes: only printable ASCII or whole UTF-8 comes out, and never a control.
 TEST(QuotedTest, EveryPairOfBytes) {
   for (int a = 0; a < 256; ++a) {
     for (int b = 0; b < 256; ++b) {
       const char text[] = {static_cast<char>(a), static_cast<char>(b)};
-      for (const char c : Quoted({text, 2})) {
+      for (const char c : Quoted({text, 2}) + Printable({text, 2})) {
         const auto byte = static_cast<unsigned char>(c);
         ASSERT_TRUE(byte >= 0x20 && byte != 0x7f) << a << " " << b;
       }

@@ -18,29 +18,41 @@
 
 namespace vof {
 
+// What a peer that owes has to do.
+struct StallRule {
+  uint64_t required_bytes = 1;            // to be moved within the time-out
+  Nanoseconds timeout = kInfiniteFuture;  // shorter than the watch's own, or nothing
+};
+
 class StallWatch {
  public:
   explicit StallWatch(Nanoseconds timeout) : timeout_(timeout) {}
 
-  // `bytes_moved`: ever, in both directions; any change is progress.
-  void Update(bool owes, uint64_t bytes_moved, MonotonicTime now) {
+  // `bytes_moved`: ever, in both directions. By the first rule any change is progress; a stricter
+  // one is for those that keep others waiting.
+  void Update(bool owes, uint64_t bytes_moved, MonotonicTime now, const StallRule& rule = {}) {
+    const bool progress = bytes_moved - bytes_moved_ >= rule.required_bytes;
+    rule_timeout_ = rule.timeout;
     if (!owes) {
       since_ = kInfiniteFuture;
-    } else if (since_ == kInfiniteFuture || bytes_moved != bytes_moved_) {
+    } else if (since_ == kInfiniteFuture || progress) {
       since_ = now;
     }
-    bytes_moved_ = bytes_moved;
+    if (!owes || since_ == now) bytes_moved_ = bytes_moved;
   }
   // Never makes it longer.
   void Shorten(Nanoseconds timeout) { timeout_ = std::min(timeout_, timeout); }
   // Of the last Update.
-  MonotonicTime deadline() const { return DeadlineAfter(since_, timeout_); }
+  MonotonicTime deadline() const {
+    return DeadlineAfter(since_, std::min(timeout_, rule_timeout_));
+  }
   bool Expired(MonotonicTime now) const { return now >= deadline(); }
 
  private:
   Nanoseconds timeout_;
+  Nanoseconds rule_timeout_ = kInfiniteFuture;
   MonotonicTime since_ = kInfiniteFuture;  // since when it has owed without progress
-  uint64_t bytes_moved_ = 0;
+  uint64_t bytes_moved_ = 0;               // then
 };
 
 }  // namespace vof

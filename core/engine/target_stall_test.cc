@@ -35,6 +35,57 @@ TEST(StallWatchTest, OnlyDebtWithoutProgressExpires) {
   EXPECT_FALSE(watch.Expired(200));
 }
 
+TEST(StallWatchTest, WhoKeepsOthersWaitingMustMoveMore) {
+  StallWatch watch(10);
+  const StallRule strict{1000, kInfiniteFuture};
+  watch.Update(true, 0, 100, strict);
+  for (int i = 1; i < 10; ++i) watch.Update(true, static_cast<uint64_t>(i), 100 + i, strict);
+  EXPECT_TRUE(watch.Expired(110)) << "a byte now and then is no progress";
+  watch.Update(true, 1000, 109, strict);
+  EXPECT_FALSE(watch.Expired(118));
+  watch.Update(true, 1001, 110, strict);
+  EXPECT_TRUE(watch.Expired(119)) << "counted from the last progress";
+  watch.Update(true, 1001, 111, {1, 3});
+  EXPECT_EQ(watch.deadline(), 114) << "the shorter of both time-outs";
+  watch.Update(true, 1001, 112);
+  watch.Update(true, 1002, 112);
+  EXPECT_FALSE(watch.Expired(121)) << "nobody waits any more: any byte counts";
+}
+
+TEST(TargetStallTest, ATrickleHoldsNoMemoryThatOthersWaitFor) {
+  TargetHarness target([] {
+    FakeDeviceOptions options = Buffered();
+    options.shareable = true;
+    return options;
+  }());
+  const std::vector<std::byte> large = RequestBytes<V5>(1, std::string(4u << 20, 'x'), 1);
+  std::vector<std::unique_ptr<TestSession<V5>>> slow;
+  for (const uint8_t token : {1, 2}) {
+    slow.push_back(
+        std::make_unique<TestSession<V5>>(target, 0, 0, MakeBody("slow", "disk", token)));
+    slow.back()->queue->Send(std::span(large).first(1000));
+  }
+  ASSERT_EQ(target.pool.in_use_bytes(), kMinPoolBytes);
+  size_t sent = 1000;
+  const auto trickle = [&](int times) {
+    for (int i = 0; i < times; ++i, ++sent) {
+      target.now += kContendedStallTimeout / 3;
+      for (const auto& session : slow) {
+        if (!session->queue->closed()) session->queue->Send(std::span(large).subspan(sent, 1));
+      }
+    }
+  };
+  trickle(12);
+  for (const auto& session : slow) EXPECT_FALSE(session->queue->closed()) << "nobody waits";
+  TestSession<V5> other(target, 0, 0, MakeBody("other", "disk", 3));
+  other.queue->Send(RequestBytes<V5>(1, kPayload, 1));
+  EXPECT_TRUE(other.queue->received().empty());
+  trickle(4);
+  other.queue->Run();
+  EXPECT_EQ(other.queue->received().size(), kHeaderBytes + 1);
+  for (const auto& session : slow) EXPECT_TRUE(session->queue->closed());
+}
+
 TEST(TargetStallTest, HalfAPayloadGivesItsMemoryBackAfterTheTimeOut) {
   TargetHarness target(Buffered());
   TestSession<V5> session(target);

@@ -189,7 +189,7 @@ template <Codec C>
 void TargetStream<C>::WatchForStall(MonotonicTime now) {
   const OutputQueue& out = writer_->out();
   stall_.Update(receiving_.size_bytes > 0 || !out.empty(), received_bytes_ + out.consumed_bytes(),
-                now);
+                now, queue_ ? queue_->stall_rule() : StallRule());
 }
 
 // --- Control ---

@@ -27,6 +27,7 @@
 #include "core/engine/credit_window.h"
 #include "core/engine/queue_end.h"
 #include "core/engine/queue_link.h"
+#include "core/engine/stall_watch.h"
 #include "core/engine/target_request.h"
 #include "core/engine/target_request_layout.h"
 #include "core/engine/virtio_status.h"
@@ -188,6 +189,12 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   uint16_t queue_size() const { return config_.queue_size; }
   uint32_t credit_window() const { return credits_.window(); }
   uint64_t memory_in_use_bytes() const { return memory_in_use_bytes_; }
+  // What is demanded of a peer that owes bytes.
+  StallRule stall_rule() const {
+    if (!memory_is_short()) return {};
+    return {std::clamp<uint64_t>(memory_in_use_bytes_, 1, kStallProgressBytes),
+            kContendedStallTimeout};
+  }
   const QueueCounters& counters() const { return counters_; }
 
   // --- CompletionSink: only notes, never re-enters the device ---

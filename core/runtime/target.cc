@@ -90,7 +90,9 @@ std::vector<std::string> TargetServer::DeviceUris(std::string_view name) const {
 }
 
 TargetDirectory& TargetServer::directory() { return shards_->directory(); }
-TargetCounters TargetServer::Counters() const { return shards_->Counters(); }
+TargetCounters TargetServer::Counters() const {
+  return shards_ == nullptr ? last_counters_ : shards_->Counters();
+}
 size_t TargetServer::num_connections() const {
   return shards_ == nullptr ? 0 : shards_->num_connections();
 }
@@ -128,11 +130,13 @@ bool TargetServer::Stop() {
     shards_->WaitForAnEnd();
   }
   if (shards_->num_connections() == 0) {
+    last_counters_ = shards_->Counters();
     shards_->Shutdown();
     shards_.reset();
     return true;
   }
   shards_->GiveUp();
+  last_counters_ = shards_->Counters();
   std::thread([shards = std::move(shards_)]() mutable {
     while (shards->num_connections() > 0) shards->WaitForAnEnd();
     shards->Shutdown();

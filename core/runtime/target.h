@@ -62,8 +62,8 @@ class TargetServer {
   // `device_timeout`: reactors and memory then live on until they complete, apart from this object.
   bool Stop();
 
-  // Both before Stop.
-  TargetDirectory& directory();
+  TargetDirectory& directory();  // before Stop
+  // After Stop: what they were when it returned, every connection that it closed included.
   TargetCounters Counters() const;
   size_t num_connections() const;
 
@@ -75,6 +75,7 @@ class TargetServer {
   const TargetServerOptions options_;
   BackendRegistry* const registry_;
   std::unique_ptr<TargetShards> shards_;  // null once stopped
+  TargetCounters last_counters_;          // once stopped
   mutable std::mutex mutex_;              // listeners_
   std::vector<std::unique_ptr<Listener>> listeners_;
 };
