@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/initiator_status.h"
 #include "core/wire/ref.h"
+#include "core/wire/utf8.h"
 #include "core/wire/v5.h"
 
 namespace vof {
@@ -26,7 +27,9 @@ constexpr Nanoseconds kMostCommands = 256;
 
 std::string DefaultInitiatorName() {
   char host[HOST_NAME_MAX + 1] = {};
-  if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0') return "vof.initiator";
+  if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0' || !IsUtf8(host)) {
+    return "vof.initiator";
+  }
   return absl::StrCat("vof.", host);
 }
 
@@ -59,7 +62,9 @@ absl::Status ClientSession::status() const {
 
 absl::Status ClientSession::Open() {
   deadline_ = DeadlineAfter(MonotonicNow(), uri_.options.connect_timeout);
-  absl::Status status = StartReactors();
+  absl::Status status = CheckRequest();
+  if (!status.ok()) return WithContext(Context(), status);
+  status = StartReactors();
   if (status.ok()) status = MakeToken();
   if (!status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Link>> link = Dial();
@@ -90,6 +95,17 @@ absl::Status ClientSession::StartReactors() {
     own_reactors_.push_back(*std::move(thread));
   }
   return absl::OkStatus();
+}
+
+// ParseUri has seen what came in a URI; these may have come another way.
+absl::Status ClientSession::CheckRequest() const {
+  UriOptions options = uri_.options;
+  if (options.initiator_name.empty()) options.initiator_name = options_.initiator_name;
+  if (!options.initiator_name.empty()) {
+    const std::string name = options.initiator_name;
+    if (absl::Status bad = SetUriOption("ivqn", name, &options); !bad.ok()) return bad;
+  }
+  return CheckUriOptions(options);
 }
 
 absl::Status ClientSession::MakeToken() {

@@ -83,6 +83,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   // Of one command, once the device is ready.
   Nanoseconds CommandTimeout() const;
   absl::Status StartReactors();
+  absl::Status CheckRequest() const;
   absl::Status MakeToken();
   absl::StatusOr<std::unique_ptr<Link>> Dial();
   void StartControl(std::unique_ptr<Link> link);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/time.h"
@@ -57,6 +58,12 @@ struct UriKeyHelp {
   std::string default_value;  // in words where there is no value for it
 };
 std::vector<UriKeyHelp> DescribeUriKeys();
+
+// Sets one key, its value not percent-encoded, as for a flag that stands for it. kInvalidArgument
+// says what is known or allowed. Values that must fit each other are CheckUriOptions'.
+absl::Status SetUriOption(std::string_view name, std::string_view value, UriOptions* options);
+// Whether the values fit each other. ParseUri has checked; who changes options checks again.
+absl::Status CheckUriOptions(const UriOptions& options);
 
 struct Uri {
   std::string scheme;  // lower case

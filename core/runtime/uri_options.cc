@@ -2,6 +2,7 @@
 #include "core/runtime/uri_options.h"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/limits.h"
 #include "core/runtime/uri_text.h"
+#include "core/wire/utf8.h"
 
 namespace vof {
 namespace {
@@ -42,12 +44,12 @@ constexpr size_t kMaxNameBytes = kVqnFieldBytes - 1;
 
 constexpr Key kInitiatorName = {
     "ivqn", "the name to connect as",
-    [] { return absl::StrCat("a name of 1 to ", kMaxNameBytes, " bytes without NUL"); },
+    [] { return absl::StrCat("a name in UTF-8 of 1 to ", kMaxNameBytes, " bytes without NUL"); },
     [] { return std::string("vof. and the name of the host"); },
     [](std::string_view value, UriOptions* options) {
       options->initiator_name = std::string(value);
       return !value.empty() && value.size() <= kMaxNameBytes &&
-             value.find('\0') == std::string_view::npos;
+             value.find('\0') == std::string_view::npos && IsUtf8(value);
     }};
 
 constexpr Key kDialect = {"dialect", "what to speak", [] { return std::string("v5 or ref"); },
@@ -58,16 +60,22 @@ constexpr Key kDialect = {"dialect", "what to speak", [] { return std::string("v
                           }};
 
 template <uint16_t UriOptions::*kField, uint16_t kLargest>
-constexpr Key CountKey(std::string_view name, std::string_view meaning,
-                       std::string (*default_value)()) {
-  return {name, meaning, [] { return absl::StrCat("a number from 1 to ", kLargest); },
-          default_value,
-          [](std::string_view value, UriOptions* options) {
-            const std::optional<uint64_t> count = ParseDecimal(value, kLargest);
-            options->*kField = static_cast<uint16_t>(count.value_or(0));
-            return count.value_or(0) != 0;
-          }};
+bool SetCount(std::string_view value, UriOptions* options) {
+  const std::optional<uint64_t> count = ParseDecimal(value, kLargest);
+  options->*kField = static_cast<uint16_t>(count.value_or(0));
+  return count.value_or(0) != 0;
 }
+
+constexpr Key kQueues = {"queues", "virtqueues to open; fewer when the device has fewer",
+                         [] { return absl::StrCat("a number from 1 to ", kMaxQueuesPerInstance); },
+                         [] { return std::string("1"); },
+                         SetCount<&UriOptions::queues, kMaxQueuesPerInstance>};
+
+constexpr Key kQueueSize = {
+    "queue_size", "requests in flight on each",
+    [] { return absl::StrCat("a number from 1 to ", kMaxQueueSize, ", in ref a power of two"); },
+    [] { return std::string("the most that the target offers"); },
+    SetCount<&UriOptions::queue_size, kMaxQueueSize>};
 
 template <Nanoseconds UriOptions::*kField, const DurationRange& kRange>
 constexpr Key DurationKey(std::string_view name, std::string_view meaning) {
@@ -84,12 +92,8 @@ constexpr Key DurationKey(std::string_view name, std::string_view meaning) {
 
 constexpr std::array<Key, 7> kKeys = {{
     kInitiatorName,
-    CountKey<&UriOptions::queues, kMaxQueuesPerInstance>(
-        "queues", "virtqueues to open; fewer when the device has fewer",
-        [] { return std::string("1"); }),
-    CountKey<&UriOptions::queue_size, kMaxQueueSize>(
-        "queue_size", "requests in flight on each; in ref a power of two",
-        [] { return std::string("the most that the target offers"); }),
+    kQueues,
+    kQueueSize,
     kDialect,
     DurationKey<&UriOptions::connect_timeout, kConnectTimeoutRange>(
         "connect_timeout", "until the device is ready, all in all"),
@@ -114,15 +118,16 @@ std::string KnownKeys() {
   return known;
 }
 
+absl::Status UnknownKey(std::string_view name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown key '", std::string(name), "' (known: ", KnownKeys(), ")"));
+}
+
 absl::Status ParseOption(std::string_view option, std::vector<std::string>* seen,
                          UriOptions* options) {
   const size_t equals = option.find('=');
   const std::optional<std::string> name = PercentDecode(option.substr(0, equals));
-  const Key* key = name.has_value() ? FindKey(*name) : nullptr;
-  if (key == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unknown key '", std::string(option.substr(0, equals)), "' (known: ", KnownKeys(), ")"));
-  }
+  if (!name.has_value() || FindKey(*name) == nullptr) return UnknownKey(option.substr(0, equals));
   if (equals == std::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("key '", *name, "' has no value"));
   }
@@ -135,10 +140,23 @@ absl::Status ParseOption(std::string_view option, std::vector<std::string>* seen
   if (!value.has_value()) {
     return Bad(*name, option.substr(equals + 1), "two hexadecimal digits after each '%'");
   }
-  return key->set(*value, options) ? absl::OkStatus() : Bad(*name, *value, key->allowed());
+  return SetUriOption(*name, *value, options);
 }
 
 }  // namespace
+
+absl::Status SetUriOption(std::string_view name, std::string_view value, UriOptions* options) {
+  const Key* key = FindKey(name);
+  if (key == nullptr) return UnknownKey(name);
+  return key->set(value, options) ? absl::OkStatus() : Bad(name, value, key->allowed());
+}
+
+absl::Status CheckUriOptions(const UriOptions& options) {
+  // A ring of the reference dialect counts its slots by masking.
+  if (options.dialect != Dialect::kRef || options.queue_size == 0) return absl::OkStatus();
+  if (std::has_single_bit(options.queue_size)) return absl::OkStatus();
+  return Bad(kQueueSize.name, absl::StrCat(options.queue_size), kQueueSize.allowed());
+}
 
 std::vector<UriKeyHelp> DescribeUriKeys() {
   std::vector<UriKeyHelp> all;
@@ -187,7 +205,7 @@ absl::Status ParseUriOptions(std::string_view query, UriOptions* options) {
     if (option.empty()) continue;
     if (absl::Status s = ParseOption(option, &seen, options); !s.ok()) return s;
   }
-  return absl::OkStatus();
+  return CheckUriOptions(*options);
 }
 
 std::string FormatUriOptions(const UriOptions& options) {

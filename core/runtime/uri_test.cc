@@ -183,7 +183,37 @@ TEST(UriTest, BadValuesSayWhatIsAllowed) {
   EXPECT_THAT(ErrorOf("tcp://h/d?ivqn="), HasSubstr("1 to 255 bytes"));
   EXPECT_THAT(ErrorOf("tcp://h/d?ivqn=" + std::string(256, 'x')), HasSubstr("1 to 255 bytes"));
   EXPECT_THAT(ErrorOf("tcp://h/d?ivqn=a%00b"), HasSubstr("without NUL"));
+  for (const char* name : {"%ff", "a%c3", "%c0%8a", "%ed%a0%80"}) {
+    EXPECT_THAT(ErrorOf(std::string("tcp://h/d?ivqn=") + name), HasSubstr("in UTF-8"));
+  }
   EXPECT_THAT(ErrorOf("tcp://h/d?ivqn=%4"), HasSubstr("hexadecimal"));
+}
+
+TEST(UriTest, QueueSizesOfRefArePowersOfTwo) {
+  for (const char* query : {"queue_size=3&dialect=ref", "dialect=ref&queue_size=4095"}) {
+    EXPECT_THAT(ErrorOf(std::string("tcp://h/d?") + query),
+                HasSubstr("expected a number from 1 to 4096, in ref a power of two"));
+  }
+  for (const char* query : {"dialect=ref&queue_size=1", "dialect=ref&queue_size=4096",
+                            "queue_size=3", "queue_size=3&dialect=v5", "dialect=ref"}) {
+    Parsed(std::string("tcp://h/d?") + query);
+  }
+}
+
+TEST(UriTest, FlagsAreHeldToTheRulesOfTheirKeys) {
+  UriOptions options = Parsed("tcp://h/d?queue_size=3").options;
+  EXPECT_TRUE(CheckUriOptions(options).ok());
+  EXPECT_TRUE(SetUriOption("dialect", "ref", &options).ok());
+  EXPECT_THAT(std::string(CheckUriOptions(options).message()), HasSubstr("a power of two"));
+  EXPECT_TRUE(SetUriOption("ivqn", "\u00fc%zz", &options).ok());
+  EXPECT_EQ(options.initiator_name, "\u00fc%zz");
+  for (const std::string& name :
+       {std::string(), std::string("\xff"), std::string("a\0b", 3), std::string(256, 'x')}) {
+    EXPECT_THAT(std::string(SetUriOption("ivqn", name, &options).message()),
+                HasSubstr("in UTF-8 of 1 to 255 bytes without NUL"));
+  }
+  EXPECT_THAT(std::string(SetUriOption("colour", "blue", &options).message()),
+              HasSubstr("known: ivqn"));
 }
 
 TEST(UriTest, EmptyOptionsAreSkipped) {

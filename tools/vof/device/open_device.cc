@@ -14,7 +14,9 @@ absl::StatusOr<Uri> ResolveUri(const std::string& text, const VerbContext& conte
     return absl::InvalidArgumentError(
         absl::StrCat(text, " names no device: write scheme://HOST[:PORT]/NAME"));
   }
-  ApplyTo(context.flags, &uri->options);
+  if (const absl::Status fits = ApplyTo(context.flags, &uri->options); !fits.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(text, ": ", fits.message()));
+  }
   return uri;
 }
 

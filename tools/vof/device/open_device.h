@@ -17,7 +17,8 @@
 
 namespace vof {
 
-// The URI with the common flags applied. kInvalidArgument: not a URI, or one without a name.
+// The URI with the common flags applied. kInvalidArgument: not a URI, one without a name, or
+// one that the flags do not fit.
 absl::StatusOr<Uri> ResolveUri(const std::string& text, const VerbContext& context);
 
 absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context,

@@ -91,7 +91,7 @@ TEST_F(CommandLineTest, ErrorsNameTheFlagAndSayWhatIsAllowed) {
   EXPECT_THAT(ErrorOf({"look", "x", "--length", "2Q"}), HasSubstr("--length"));
   EXPECT_THAT(ErrorOf({"look", "x", "--timeout", "0"}), HasSubstr("from 1ms to 24h"));
   EXPECT_THAT(ErrorOf({"look", "x", "--timeout", "25h"}), HasSubstr("from 1ms to 24h"));
-  EXPECT_THAT(ErrorOf({"look", "x", "--dialect", "v6"}), HasSubstr("v5, ref"));
+  EXPECT_THAT(ErrorOf({"look", "x", "--dialect", "v6"}), HasSubstr("v5 or ref"));
   EXPECT_THAT(ErrorOf({"look"}), HasSubstr("URI"));
   EXPECT_THAT(ErrorOf({"look"}), HasSubstr("prog look --help"));
   EXPECT_THAT(ErrorOf({}), HasSubstr("prog --help"));

@@ -21,12 +21,17 @@ absl::Status SetTimeout(const std::string& text, CommonFlags* values) {
 }
 
 absl::Status SetDialect(const std::string& text, CommonFlags* values) {
-  if (text != "v5" && text != "ref") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no dialect \"", text, "\"; the known ones are v5, ref"));
-  }
-  values->dialect = text == "v5" ? Dialect::kV5 : Dialect::kRef;
-  return absl::OkStatus();
+  UriOptions options;
+  const absl::Status set = SetUriOption("dialect", text, &options);
+  if (set.ok()) values->dialect = options.dialect;
+  return set;
+}
+
+absl::Status SetInitiatorName(const std::string& text, CommonFlags* values) {
+  UriOptions options;
+  const absl::Status set = SetUriOption("ivqn", text, &options);
+  if (set.ok()) values->initiator_name = text;
+  return set;
 }
 
 }  // namespace
@@ -39,11 +44,7 @@ std::vector<Flag> CommonFlagsInto(CommonFlags* values) {
       {.names = "--ivqn",
        .value_name = "NAME",
        .help = "the name to connect as (URI key ivqn)",
-       .set =
-           [values](const std::string& name) {
-             values->initiator_name = name;
-             return absl::OkStatus();
-           }},
+       .set = [values](const std::string& text) { return SetInitiatorName(text, values); }},
       {.names = "--timeout",
        .value_name = "DURATION",
        .help = "how long to wait for a connection and for an answer, as 500ms or 10s (URI keys "
@@ -57,10 +58,11 @@ std::vector<Flag> CommonFlagsInto(CommonFlags* values) {
   };
 }
 
-void ApplyTo(const CommonFlags& flags, UriOptions* options) {
+absl::Status ApplyTo(const CommonFlags& flags, UriOptions* options) {
   if (flags.initiator_name) options->initiator_name = *flags.initiator_name;
   if (flags.dialect) options->dialect = *flags.dialect;
   if (flags.timeout) options->connect_timeout = options->io_timeout = *flags.timeout;
+  return CheckUriOptions(*options);
 }
 
 }  // namespace vof

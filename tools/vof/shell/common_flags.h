@@ -4,7 +4,7 @@
 //
 //   CommonFlags flags;
 //   for (const Flag& flag : CommonFlagsInto(&flags)) ...      // the parser's part
-//   ApplyTo(flags, &uri.options);
+//   absl::Status fits = ApplyTo(flags, &uri.options);
 #ifndef VOF_TOOLS_VOF_SHELL_COMMON_FLAGS_H_
 #define VOF_TOOLS_VOF_SHELL_COMMON_FLAGS_H_
 
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/base/time.h"
 #include "core/runtime/uri.h"
 #include "tools/vof/shell/flag.h"
@@ -30,8 +31,8 @@ struct CommonFlags {
 // `values` outlives the flags.
 std::vector<Flag> CommonFlagsInto(CommonFlags* values);
 
-// Applies the flags to what a URI says.
-void ApplyTo(const CommonFlags& flags, UriOptions* options);
+// Applies the flags to what a URI says. kInvalidArgument: the two do not fit each other.
+absl::Status ApplyTo(const CommonFlags& flags, UriOptions* options);
 
 }  // namespace vof
 

@@ -207,6 +207,23 @@ class UsageTest(VofTestCase):
             with self.subTest(arguments):
                 self.assert_fails(vof_case.USAGE, arguments)
 
+    def test_values_that_cannot_be_are_found_before_connecting(self):
+        nobody = 'tcp://127.0.0.1:1/disk'
+        for arguments, part in ((['info', nobody + '?ivqn=%ff'], 'UTF-8'),
+                                (['info', nobody + '?ivqn=a%00b'], 'NUL'),
+                                (['info', nobody + '?ivqn=' + 'x' * 256], '255'),
+                                (['info', '--ivqn', b'\xff', nobody], 'UTF-8'),
+                                (['info', '--ivqn', '', nobody], '255'),
+                                (['info', '--ivqn', 'x' * 256, nobody], '255'),
+                                (['info', 'tcp://127.0.0.1:1/%ff'], 'UTF-8'),
+                                (['info', nobody + '?queue_size=3&dialect=ref'], 'power of two'),
+                                (['ping', nobody + '?queue_size=3', '--dialect', 'ref'],
+                                 'power of two')):
+            with self.subTest(arguments):
+                self.assert_fails(vof_case.USAGE, arguments, part)
+        self.ok('info', self.uri('mem', '?queue_size=3'))
+        self.ok('info', self.uri('mem', '?ivqn=%c3%bc'))
+
     def test_no_verb_is_wrong_usage(self):
         self.assertEqual(self.run_vof()[0], vof_case.USAGE)
         code, out, _ = self.run_vof('--json')
