@@ -17,13 +17,14 @@ FEATURES = wire.VERSION_1 | 1 << 1 | 1 << 2 | 1 << 6
 INSTANCE = 77
 QUEUE_SIZE = 64
 VENDOR, BLOCK_DEVICE = 0x00464f56, 2
+GET_ID_IN_BYTES = 20 + 1  # no other request has an answer of this length
 
 
-def configuration(offset, count):
-    """A block device of 1 MiB: `count` bytes of its configuration space, as 8."""
+def configuration(offset, count, capacity_sectors=CAPACITY_SECTORS, block_bytes=512):
+    """A block device, of 1 MiB: `count` bytes of its configuration space, as 8."""
     space = bytearray(96)
-    struct.pack_into('<QII', space, 0, CAPACITY_SECTORS, 1 << 20, 126)
-    struct.pack_into('<I', space, 20, 512)
+    struct.pack_into('<QII', space, 0, capacity_sectors, 1 << 20, 126)
+    struct.pack_into('<I', space, 20, block_bytes)
     struct.pack_into('<H', space, 34, 1)
     return bytes(space)[offset:offset + count].ljust(8, b'\0')
 
@@ -37,6 +38,14 @@ def receive(peer, size):
             raise EOFError
         data += more
     return data
+
+
+def with_serial(serial):
+    """For `on_request`: zeros, and this (20 bytes) as what the device is called."""
+    def answer(exchange):
+        is_get_id = exchange.in_length == GET_ID_IN_BYTES
+        exchange.answer(data=serial + b'\0' if is_get_id else None)
+    return answer
 
 
 class Exchange:
@@ -97,7 +106,7 @@ class V5(Exchange):
             0x1004: struct.pack('<I', device.status),
             0x1006: struct.pack('<IQ', 0, FEATURES if page == 0 else 0),
             0x100a: struct.pack('<H', QUEUE_SIZE),
-            0x100c: struct.pack('<I', 1) + configuration(*struct.unpack('<HB', rest[:3])),
+            0x100c: struct.pack('<I', 1) + device.configuration(rest),
         }
         return answers.get(self.opcode, b'')
 
@@ -167,17 +176,21 @@ class Ref(Exchange):
             0x1008: QUEUE_SIZE,
         }
         if self.opcode == 0x100a:
-            return configuration(*struct.unpack('<HB', rest[:3]))
+            return device.configuration(rest)
         return struct.pack('<Q', answers.get(self.opcode, 0))
 
 
 class FakeTarget:
-    """Listens on a free port; `on_request` and `on_control` may take an exchange over."""
+    """Listens on a free port; `on_request` and `on_control` may take an exchange over.
 
-    def __init__(self, dialect=V5, on_request=None, on_control=None):
+    `disk` is what `configuration` takes by name.
+    """
+
+    def __init__(self, dialect=V5, on_request=None, on_control=None, disk=None):
         self._dialect = dialect
         self._on_request = on_request or (lambda exchange: exchange.answer())
         self._on_control = on_control or (lambda exchange: False)
+        self._disk = disk or {}
         self.status = 0
         self._listener = socket.create_server(('127.0.0.1', 0))
         port = self._listener.getsockname()[1]
@@ -189,6 +202,10 @@ class FakeTarget:
 
     def __exit__(self, *_):
         self._listener.close()
+
+    def configuration(self, rest):
+        """What a command asks of the configuration space."""
+        return configuration(*struct.unpack('<HB', rest[:3]), **self._disk)
 
     def _accept(self):
         while True:

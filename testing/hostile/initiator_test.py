@@ -8,12 +8,12 @@ import sys
 import time
 import unittest
 
-from testing.hostile.fake_target import V5, FakeTarget, Ref
+from testing.hostile.fake_target import V5, FakeTarget, Ref, with_serial
 
 VOF = os.path.abspath(sys.argv[1])
 # Starting the program included, with sanitizers on a busy machine.
 TIME_LIMIT_S = 60
-FAILED, CANNOT_CONNECT, REFUSED, TIMED_OUT, UNSUPPORTED = 1, 3, 4, 5, 7
+FAILED, USAGE, CANNOT_CONNECT, REFUSED, TIMED_OUT, UNSUPPORTED = 1, 2, 3, 4, 5, 7
 
 
 def twice(exchange):
@@ -115,6 +115,50 @@ class HostileInitiatorTest(unittest.TestCase):
             for what, misbehave in (WRONG_ANSWERS | more).items():
                 with self.subTest(what, dialect=dialect.NAME):
                     self.expect((FAILED, REFUSED), what, dialect=dialect, on_request=misbehave)
+
+    def test_a_terminal_is_told_nothing_by_a_serial(self):
+        serial = b'\x1b[31m\nforged\xff"\xe2\x80\xae'.ljust(20, b'z')
+        for dialect in (V5, Ref):
+            with FakeTarget(dialect=dialect, on_request=with_serial(serial)) as target:
+                done = subprocess.run([VOF, 'info', target.uri], capture_output=True,
+                                      timeout=TIME_LIMIT_S)
+                self.assertEqual((done.returncode, done.stderr), (0, b''))
+                lines = done.stdout.decode('ascii').splitlines()
+                self.assertIn(r'"\x1b[31m\nforged\xff\"\u{202e}zzz"', [
+                    line.split(maxsplit=1)[1] for line in lines])
+                self.assertEqual([line for line in lines if line.startswith('forged')], [])
+
+    def test_a_terminal_is_told_nothing_by_a_file_name(self):
+        with FakeTarget() as target:
+            for verb in ('copy', 'verify'):
+                done = subprocess.run([VOF, verb, b'/nowhere/\x1b[31m\nforged\xff', target.uri],
+                                      capture_output=True, timeout=TIME_LIMIT_S)
+                self.assertEqual((done.returncode, done.stdout), (FAILED, b''))
+                self.assertIn(r'/nowhere/\x1b[31m\nforged\xff', done.stderr.decode('ascii'))
+                self.assertEqual(done.stderr.count(b'\n'), 1)
+
+    def test_half_a_block_at_the_end_is_not_used(self):
+        for dialect in (V5, Ref):
+            for sectors, usable_bytes in ((1, 0), (8, 4096), (15, 4096), (17, 8192)):
+                with self.subTest(sectors, dialect=dialect.NAME):
+                    self.use_blocks_of_4096(sectors, usable_bytes, dialect)
+
+    def use_blocks_of_4096(self, sectors, usable_bytes, dialect):
+        disk = {'capacity_sectors': sectors, 'block_bytes': 4096}
+        with FakeTarget(dialect=dialect, disk=disk) as target:
+            code, info = self.run_vof(target, 'info')
+            self.assertEqual((code, info['capacity_bytes']), (0, usable_bytes))
+            self.assertEqual(info['unusable_tail_bytes'], sectors * 512 - usable_bytes)
+            for verb in (('read', '--output', '/dev/null'), ('copy', '/dev/null'),
+                         ('verify', target.uri)):
+                code, document = self.run_vof(target, *verb)
+                self.assertEqual((code, document['bytes']), (0, usable_bytes), verb)
+            bench = ('bench', '--rw', 'read', '--ops', '5', '--depth', '1')
+            code, document = self.run_vof(target, *bench)
+            self.assertEqual(code, 0 if usable_bytes else USAGE, document)
+            tail_read = ('read', '--output', '/dev/null', '--length', str(usable_bytes + 1))
+            code, document = self.run_vof(target, *tail_read)
+            self.assertEqual(code, USAGE, document)
 
     def test_silence_ends_with_the_time_out(self):
         for dialect in (V5, Ref):

@@ -107,7 +107,9 @@ absl::StatusOr<BlkInfo> MakeBlkInfo(const SessionInfo& session, const ConfigSnap
   info.generation = snapshot.generation;
   if ((features & kBlkFeatureBlockSize) != 0) info.block_bytes = config.blk_size;
   if (absl::Status status = CheckConfig(config, info); !status.ok()) return status;
-  info.capacity_bytes = config.capacity * kSectorBytes;
+  const uint64_t size_bytes = config.capacity * kSectorBytes;
+  info.unusable_tail_bytes = static_cast<uint32_t>(size_bytes % info.block_bytes);
+  info.capacity_bytes = size_bytes - info.unusable_tail_bytes;
   info.physical_block_bytes = info.block_bytes << config.physical_block_exp;
   info.alignment_offset_bytes = config.alignment_offset * info.block_bytes;
   info.min_io_bytes = config.min_io_size * info.block_bytes;

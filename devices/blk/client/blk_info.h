@@ -21,7 +21,10 @@
 namespace vof {
 
 struct BlkInfo {
-  uint64_t capacity_bytes = 0;
+  uint64_t capacity_bytes = 0;  // whole logical blocks
+  // What the device has behind the last whole block: virtio counts in sectors of 512 bytes,
+  // requests are made of blocks, so nothing reaches it.
+  uint32_t unusable_tail_bytes = 0;
   uint32_t block_bytes =
       kSectorBytes;  // logical block: what offsets and lengths should be multiples of
   uint32_t physical_block_bytes = kSectorBytes;

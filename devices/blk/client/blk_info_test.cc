@@ -48,6 +48,21 @@ TEST(BlkInfo, AMinimalDevice) {
   EXPECT_EQ(info->max_transfer_bytes, kMaxDataBytes);
 }
 
+TEST(BlkInfo, TheCapacityIsWholeBlocks) {
+  struct Case {
+    uint64_t sectors, block_bytes, capacity_bytes;
+  };
+  for (const Case& c : {Case{1, 4096, 0}, Case{7, 4096, 0}, Case{8, 4096, 4096},
+                        Case{15, 4096, 4096}, Case{17, 4096, 8192}, Case{17, 512, 17 * 512},
+                        Case{(1ull << 54) - 1, 1 << 20, (1ull << 63) - (1 << 20)}}) {
+    const auto info = InfoOf(Session(kBlkFeatureBlockSize),
+                             {{kCapacity, c.sectors}, {kBlockSize, c.block_bytes}});
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_EQ(info->capacity_bytes, c.capacity_bytes) << c.sectors;
+    EXPECT_EQ(info->capacity_bytes + info->unusable_tail_bytes, c.sectors * 512) << c.sectors;
+  }
+}
+
 TEST(BlkInfo, TheWriteCacheFollowsItsFieldOrElseTheFlushFeature) {
   EXPECT_TRUE(InfoOf(Session(kBlkFeatureFlush), {})->write_cache);
   const uint64_t both = kBlkFeatureFlush | kBlkFeatureConfigWce;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/quoted.h"
 #include "core/engine/initiator_status.h"
 #include "tools/common/logging.h"
 #include "tools/vof/transfer/reader_gone.h"
@@ -18,6 +19,18 @@ namespace vof {
 namespace {
 
 constexpr char kDataDifferUrl[] = "vof/data_differ";
+
+// Each line of the text; their ends stay.
+std::string PrintableLines(std::string_view text) {
+  std::string lines;
+  while (true) {
+    const size_t end = text.find('\n');
+    lines += Printable(text.substr(0, end));
+    if (end == std::string_view::npos) return lines;
+    lines += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
 
 }  // namespace
 
@@ -73,17 +86,17 @@ absl::Status Output::Result(const Json& json, std::string_view text) {
     result_ = json;
     return absl::OkStatus();
   }
-  return options_.quiet ? absl::OkStatus() : WriteToStdout(text);
+  return options_.quiet ? absl::OkStatus() : WriteToStdout(PrintableLines(text));
 }
 
 absl::Status Output::Line(std::string_view line) {
   if (options_.json || options_.quiet) return absl::OkStatus();
-  return WriteToStdout(absl::StrCat(std::string(line), "\n"));
+  return WriteToStdout(Printable(line) + "\n");
 }
 
 void Output::Note(std::string_view note) {
   if (options_.json || options_.quiet) return;
-  std::fprintf(stderr, "vof %s: %.*s\n", verb_.c_str(), static_cast<int>(note.size()), note.data());
+  std::fprintf(stderr, "vof %s: %s\n", verb_.c_str(), Printable(note).c_str());
 }
 
 absl::Status DataDifferError(std::string_view message) {
@@ -124,11 +137,15 @@ ExitCode Output::Finish(const absl::Status& status) {
     const absl::Status written = WriteToStdout(Serialize(document));
     if (written.ok()) return code;
     // Nobody is left to tell when this fails, too.
-    if (!IsReaderGone(written)) PrintError(Prefix(), std::string(written.message()));
+    if (!IsReaderGone(written)) PrintStatus(written);
     return status.ok() ? ExitCode::kFailed : code;
   }
-  if (!status.ok() && !IsReaderGone(status)) PrintError(Prefix(), std::string(status.message()));
+  if (!status.ok() && !IsReaderGone(status)) PrintStatus(status);
   return code;
+}
+
+void Output::PrintStatus(const absl::Status& status) const {
+  PrintError(Prefix(), Printable(std::string(status.message())));
 }
 
 std::string Output::Prefix() const { return absl::StrCat("vof", verb_.empty() ? "" : " ", verb_); }

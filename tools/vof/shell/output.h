@@ -6,6 +6,10 @@
 //   absl::Status shown = output.Result({{"capacity_bytes", 1048576}}, "capacity   1 MiB\n");
 //   return output.Finish(status);           // the exit code
 //
+// Text may hold what a target or a file is called: whatever a terminal would act on is written as
+// an escape, except the ends of the lines of a result. A name within a result is quoted by who puts
+// it there (core/base/quoted.h), or it could end a line.
+//
 // With JSON, standard output holds exactly one document, written by Finish: the result if there is
 // one, and a member "error" if it failed. A verb that failed may have a result: data that differ, a
 // benchmark with errors, how far a copy came.
@@ -51,6 +55,7 @@ class Output {
 
  private:
   std::string Prefix() const;  // "vof info"
+  void PrintStatus(const absl::Status& status) const;
 
   const std::string verb_;
   const OutputOptions options_;

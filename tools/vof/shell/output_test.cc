@@ -52,6 +52,25 @@ TEST(OutputTest, TextGoesToStdoutAndErrorsToStderr) {
   EXPECT_EQ(StdoutOf({.quiet = true}, absl::UnknownError("bad"), true), "");
 }
 
+// What a target says of itself, and what a file is called.
+constexpr char kHostile[] = "a\x1b[31m\r\xff\u202e";
+constexpr char kSpelledOut[] = R"(a\x1b[31m\r\xff\u{202e})";
+
+TEST(OutputTest, ATerminalIsToldNothingByNames) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Output output("info", {});
+  EXPECT_TRUE(output.Line(kHostile).ok());
+  EXPECT_TRUE(output.Result({}, std::string("x\n") + kHostile + "\n").ok());
+  output.Note(kHostile);
+  output.Finish(absl::UnknownError(std::string("no\n") + kHostile));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            std::string(kSpelledOut) + "\nx\n" + kSpelledOut + "\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      std::string("vof info: ") + kSpelledOut + "\nvof info: error: no\\n" + kSpelledOut + "\n");
+}
+
 TEST(OutputTest, BytesThatAreNoTextDoNotBreakJson) {
   Json json;
   json["name"] = std::string("a\xff\x00z", 4);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/base/quoted.h"
 #include "tools/common/size.h"
 
 namespace vof {
@@ -87,6 +88,7 @@ void Line(std::string* text, std::string_view label, const std::string& value) {
 Json BlkJson(const BlkInfo& blk) {
   Json json;
   json["capacity_bytes"] = blk.capacity_bytes;
+  json["unusable_tail_bytes"] = blk.unusable_tail_bytes;
   json["block_bytes"] = blk.block_bytes;
   json["serial"] = blk.serial;
   json["read_only"] = blk.read_only;
@@ -124,6 +126,11 @@ Json LimitsJson(const DeviceFacts& facts) {
 
 void AppendBlkText(const BlkInfo& blk, std::string* text) {
   Line(text, "capacity", Bytes(blk.capacity_bytes));
+  if (blk.unusable_tail_bytes != 0) {
+    Line(text, "unusable",
+         absl::StrCat("the last ", blk.unusable_tail_bytes,
+                      " bytes: the device ends within a block"));
+  }
   Line(text, "block size",
        absl::StrCat(blk.block_bytes, " bytes (physical ", blk.physical_block_bytes, ")"));
   if (blk.min_io_bytes != 0 || blk.opt_io_bytes != 0) {
@@ -131,7 +138,7 @@ void AppendBlkText(const BlkInfo& blk, std::string* text) {
         blk.opt_io_bytes == 0 ? "" : absl::StrCat(", best ", blk.opt_io_bytes, " bytes");
     Line(text, "preferred I/O", absl::StrCat("at least ", blk.min_io_bytes, " bytes", best));
   }
-  Line(text, "serial", blk.serial.empty() ? "none" : blk.serial);
+  Line(text, "serial", blk.serial.empty() ? "none" : Quoted(blk.serial));
   Line(text, "access", blk.read_only ? "read-only" : "read and write");
   Line(text, "write cache",
        absl::StrCat(blk.write_cache ? "on" : "off", blk.can_set_cache ? ", can be set" : ""));

@@ -63,5 +63,21 @@ TEST(InfoReportTest, BlockDevicesTellTheirSize) {
   EXPECT_THAT(text, HasSubstr("disk-17"));
 }
 
+TEST(InfoReportTest, ATailThatIsNoBlockIsTold) {
+  BlkInfo blk;
+  const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", {}, &blk};
+  EXPECT_THAT(InfoText(facts), testing::Not(HasSubstr("unusable")));
+  blk.unusable_tail_bytes = 512;
+  EXPECT_THAT(InfoText(facts), HasSubstr("the last 512 bytes: the device ends within a block"));
+  EXPECT_EQ(InfoJson(facts)["unusable_tail_bytes"], 512);
+}
+
+TEST(InfoReportTest, ASerialCannotForgeALine) {
+  BlkInfo blk;
+  blk.serial = "\x1b[31m\ncapacity 1\xff\"";
+  const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", {}, &blk};
+  EXPECT_THAT(InfoText(facts), HasSubstr(R"("\x1b[31m\ncapacity 1\xff\"")"));
+}
+
 }  // namespace
 }  // namespace vof
