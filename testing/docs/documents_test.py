@@ -67,6 +67,12 @@ class DocumentsTest(unittest.TestCase):
             for key, _, _, _ in told:
                 self.assertIn(f'`{key}`', read(page))
 
+    def test_sizes_are_told_as_the_program_tells_them(self):
+        text = subprocess.run([VOF, '--help'], capture_output=True, text=True).stdout
+        told = re.search(r'^A size is (.+);$', text, re.MULTILINE)
+        self.assertIsNotNone(told, text)
+        self.assertIn(f'A size is {told.group(1)}.', ' '.join(read('docs/cli.md').split()))
+
     def test_targets_of_the_readme(self):
         commands = [c for c in documents.shell_commands(read('README.md'))
                     if c.startswith('vof-target ')]

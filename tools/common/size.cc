@@ -13,10 +13,9 @@ namespace {
 constexpr std::string_view kUnitLetters = "KMGTPE";
 
 absl::Status NotASize(std::string_view text, std::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", std::string(text), "\" is not a size: ", std::string(why),
-                   ". Write a whole number of bytes, or one with K, M, G, T, P or E behind it "
-                   "(powers of 1024), for example 64M"));
+  return absl::InvalidArgumentError(absl::StrCat("\"", std::string(text),
+                                                 "\" is not a size: ", std::string(why), ". Write ",
+                                                 kSizeForm, ", for example 64M"));
 }
 
 // The power of two that a unit stands for; -1 when it stands for none.

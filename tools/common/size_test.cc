@@ -68,5 +68,20 @@ TEST(HumanSizeTest, Rounds) {
   EXPECT_EQ(HumanSize(UINT64_MAX), "16 EiB");
 }
 
+TEST(SizeTest, WhatHelpSaysIsWhatIsTaken) {
+  const std::string form = kSizeForm;
+  int units = 0;
+  for (char unit = 'A'; unit <= 'Z'; ++unit) {
+    if (unit == 'B') continue;  // bytes; no unit of help's list
+    const bool taken = ParseSize(std::string("1") + unit).ok();
+    const bool told = form.find(std::string(" ") + unit +
+                                (unit == 'P' || unit == 'E' ? " " : ",")) != std::string::npos;
+    EXPECT_EQ(taken, told) << unit;
+    units += taken ? 1 : 0;
+  }
+  EXPECT_EQ(units, 6);
+  EXPECT_NE(ParseSize("1X").status().message().find(kSizeForm), absl::string_view::npos);
+}
+
 }  // namespace
 }  // namespace vof

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "core/runtime/uri.h"
 #include "tools/common/exit_code.h"
+#include "tools/common/size.h"
 #include "tools/common/version.h"
 #include "tools/vof/shell/command_line.h"
 #include "tools/vof/shell/output.h"
@@ -24,9 +25,6 @@ constexpr const char* kDescription =
     "output.";
 
 constexpr const char* kFooter =
-    "Sizes are bytes, or a number with K, M, G or T (powers of 1024); times are 500us, 20ms, "
-    "10s.\n"
-    "\n"
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 cannot connect, 4 refused by the target,\n"
     "5 timed out, 6 data differ, 7 not supported by the device.\n"
     "\n"
@@ -41,7 +39,8 @@ std::string Footer() {
     absl::StrAppendFormat(&footer, "  %-16s%s\n  %16s%s (default: %s)\n", key.name, key.meaning, "",
                           key.allowed, key.default_value);
   }
-  return footer + "\n" + kFooter;
+  absl::StrAppendFormat(&footer, "\nA size is %s;\ntimes are 500us, 20ms, 10s.\n\n", kSizeForm);
+  return footer + kFooter;
 }
 
 absl::Status RunVerb(const Verb& verb, const CommonFlags& flags, Output* output,
