@@ -12,6 +12,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,7 +72,8 @@ int64_t CpuNanoseconds() {
 TEST(DescriptorLimitTest, ClientsAreTurnedAwayAndTheListenerRecovers) {
   absl::StatusOr<std::unique_ptr<Reactor>> reactor = Reactor::Create({});
   ASSERT_TRUE(reactor.ok());
-  TcpBackend tcp;
+  std::string trouble;
+  TcpBackend tcp({}, SystemResolver(), [&](std::string_view line) { trouble = line; });
   std::vector<std::unique_ptr<Link>> accepted;
   absl::StatusOr<Uri> uri = ParseUri("tcp://127.0.0.1:0");
   absl::StatusOr<std::unique_ptr<Listener>> listener =
@@ -95,6 +97,14 @@ TEST(DescriptorLimitTest, ClientsAreTurnedAwayAndTheListenerRecovers) {
     }
     for (const FileDescriptor& client : clients) EXPECT_TRUE(Closed(client)) << "left hanging";
     EXPECT_TRUE(accepted.empty());
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    EXPECT_EQ(trouble, FormatUri(there) +
+                           ": 5 clients turned away: out of file descriptors, RLIMIT_NOFILE of "
+                           "this process is " +
+                           std::to_string(limit.rlim_cur) +
+                           "; raise it (`ulimit -n`, LimitNOFILE= of systemd) or allow fewer "
+                           "connections");
     EXPECT_EQ(static_cast<TcpListener*>(listener->get())->turned_away(), 5u);
     EXPECT_LT(turns, 50) << "spins";
     EXPECT_LT(CpuNanoseconds() - cpu_before, Milliseconds(250)) << "spins";

@@ -6,18 +6,17 @@
 
 #include "absl/status/statusor.h"
 #include "backends/tcp/tcp_dialer.h"
-#include "backends/tcp/tcp_listener.h"
 #include "backends/tcp/tcp_stream.h"
 #include "core/runtime/stream_link.h"
 
 namespace vof {
 
-TcpBackend::TcpBackend(const SocketOptions& options, Resolver resolver)
-    : options_(options), resolver_(std::move(resolver)) {}
+TcpBackend::TcpBackend(const SocketOptions& options, Resolver resolver, TroubleHandler on_trouble)
+    : options_(options), resolver_(std::move(resolver)), on_trouble_(std::move(on_trouble)) {}
 
 absl::StatusOr<std::unique_ptr<Listener>> TcpBackend::Listen(const Uri& uri, Reactor* reactor,
                                                              AcceptHandler accept) {
-  return TcpListener::Open(uri, options_, resolver_, reactor, std::move(accept));
+  return TcpListener::Open(uri, options_, resolver_, reactor, std::move(accept), on_trouble_);
 }
 
 absl::StatusOr<std::unique_ptr<Link>> TcpBackend::Dial(const Uri& uri, MonotonicTime deadline) {
@@ -26,8 +25,9 @@ absl::StatusOr<std::unique_ptr<Link>> TcpBackend::Dial(const Uri& uri, Monotonic
   return std::make_unique<StreamLink<TcpStream>>(*std::move(stream));
 }
 
-void RegisterTcp(BackendRegistry& registry, const SocketOptions& options) {
-  registry.Add(std::make_unique<TcpBackend>(options));
+void RegisterTcp(BackendRegistry& registry, const SocketOptions& options,
+                 TroubleHandler on_trouble) {
+  registry.Add(std::make_unique<TcpBackend>(options, SystemResolver(), std::move(on_trouble)));
 }
 
 }  // namespace vof

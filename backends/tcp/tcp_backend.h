@@ -15,13 +15,15 @@
 
 #include "absl/status/statusor.h"
 #include "backends/tcp/resolver.h"
+#include "backends/tcp/tcp_listener.h"
 #include "core/runtime/backend.h"
 
 namespace vof {
 
 class TcpBackend final : public Backend {
  public:
-  explicit TcpBackend(const SocketOptions& options = {}, Resolver resolver = SystemResolver());
+  explicit TcpBackend(const SocketOptions& options = {}, Resolver resolver = SystemResolver(),
+                      TroubleHandler on_trouble = nullptr);
 
   std::string_view scheme() const override { return "tcp"; }
   absl::StatusOr<std::unique_ptr<Listener>> Listen(const Uri& uri, Reactor* reactor,
@@ -31,9 +33,11 @@ class TcpBackend final : public Backend {
  private:
   const SocketOptions options_;
   const Resolver resolver_;
+  const TroubleHandler on_trouble_;
 };
 
-void RegisterTcp(BackendRegistry& registry, const SocketOptions& options = {});
+void RegisterTcp(BackendRegistry& registry, const SocketOptions& options = {},
+                 TroubleHandler on_trouble = nullptr);
 
 }  // namespace vof
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -18,6 +19,7 @@
 #include "backends/tcp/tcp_stream.h"
 #include "core/runtime/reactor.h"
 #include "core/runtime/stream_link.h"
+#include "core/runtime/uri.h"
 
 namespace vof {
 namespace {
@@ -42,6 +44,23 @@ std::string Remedy(int error) {
       return "this machine does not speak that address family";
     default:
       return "";
+  }
+}
+
+std::string DescribeShortage(int error) {
+  switch (error) {
+    case EMFILE: {
+      rlimit limit = {};
+      getrlimit(RLIMIT_NOFILE, &limit);
+      return absl::StrCat("out of file descriptors, RLIMIT_NOFILE of this process is ",
+                          limit.rlim_cur,
+                          "; raise it (`ulimit -n`, LimitNOFILE= of systemd) or allow fewer "
+                          "connections");
+    }
+    case ENFILE:
+      return "out of file descriptors of this machine; raise `sysctl fs.file-max`";
+    default:
+      return "out of memory for sockets; see `sysctl net.ipv4.tcp_mem`";
   }
 }
 
@@ -117,8 +136,8 @@ Opened OpenAll(std::vector<SocketAddress> addresses, const SocketOptions& option
 absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
                                                             const SocketOptions& options,
                                                             const Resolver& resolver,
-                                                            Reactor* reactor,
-                                                            AcceptHandler accept) {
+                                                            Reactor* reactor, AcceptHandler accept,
+                                                            TroubleHandler on_trouble) {
   absl::StatusOr<std::vector<SocketAddress>> addresses =
       resolver({.host = uri.host, .port = uri.port, .listening = true});
   if (!addresses.ok()) return addresses.status();
@@ -129,7 +148,8 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
     if (!unlucky) break;
   }
   if (opened.error != 0) return ListenError(opened.failed, opened.error);
-  std::unique_ptr<TcpListener> listener(new TcpListener(options, reactor, std::move(accept)));
+  std::unique_ptr<TcpListener> listener(
+      new TcpListener(options, reactor, std::move(accept), std::move(on_trouble)));
   listener->sockets_ = std::move(opened.sockets);
   listener->address_.scheme = "tcp";
   listener->address_.host = uri.host;
@@ -139,10 +159,12 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
   return listener;
 }
 
-TcpListener::TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept)
+TcpListener::TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept,
+                         TroubleHandler on_trouble)
     : options_(options),
       reactor_(reactor),
       acceptor_(std::make_shared<Acceptor>(Acceptor{std::move(accept), true})),
+      on_trouble_(std::move(on_trouble)),
       reserve_(OpenReserve()) {}
 
 TcpListener::~TcpListener() {
@@ -183,15 +205,18 @@ void TcpListener::AcceptFrom(int listening_fd) {
 }
 
 void TcpListener::OnAcceptError(int listening_fd, int error) {
+  const uint64_t before = turned_away_;
   switch (error) {
     case EMFILE:
     case ENFILE:
       TurnAway(listening_fd);
       Pause();
+      Report(error, turned_away_ - before);
       break;
     case ENOBUFS:
     case ENOMEM:
       Pause();
+      Report(error, 0);
       break;
     default:
       // Errors of the connection that was to be accepted (ECONNABORTED, EPROTO, ENETDOWN, ...): the
@@ -210,6 +235,13 @@ void TcpListener::TurnAway(int listening_fd) {
     if (!got_one) return;
     ++turned_away_;
   }
+}
+
+void TcpListener::Report(int error, uint64_t turned_away) const {
+  if (!on_trouble_) return;
+  const std::string clients =
+      turned_away == 0 ? "clients wait" : absl::StrCat(turned_away, " clients turned away");
+  on_trouble_(absl::StrCat(FormatUri(address_), ": ", clients, ": ", DescribeShortage(error)));
 }
 
 void TcpListener::Pause() {

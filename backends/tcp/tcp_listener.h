@@ -8,12 +8,14 @@
 //
 // Out of descriptors, the listener turns the waiting clients away (they see a close instead of a
 // hang) by means of one descriptor kept in reserve, stops watching for kAcceptPause and tries
-// again: no spinning.
+// again: no spinning. It says so to a TroubleHandler.
 #ifndef VOF_BACKENDS_TCP_TCP_LISTENER_H_
 #define VOF_BACKENDS_TCP_TCP_LISTENER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +27,11 @@
 
 namespace vof {
 
+// Told in a line for the administrator what keeps a listener from accepting and what to do; the
+// first time and then at every attempt, so up to ten times a second: whoever logs it limits it. On
+// reactor threads; must not block.
+using TroubleHandler = std::function<void(std::string_view line)>;
+
 class TcpListener final : public Listener {
  public:
   // Connections accepted before other work of the reactor gets its turn.
@@ -35,7 +42,8 @@ class TcpListener final : public Listener {
   static absl::StatusOr<std::unique_ptr<Listener>> Open(const Uri& uri,
                                                         const SocketOptions& options,
                                                         const Resolver& resolver, Reactor* reactor,
-                                                        AcceptHandler accept);
+                                                        AcceptHandler accept,
+                                                        TroubleHandler on_trouble = nullptr);
   ~TcpListener() override;
 
   const Uri& address() const override { return address_; }
@@ -43,13 +51,15 @@ class TcpListener final : public Listener {
   uint64_t turned_away() const { return turned_away_; }
 
  private:
-  TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept);
+  TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept,
+              TroubleHandler on_trouble);
 
   absl::Status StartWatching();
   void StopWatching();
   void AcceptFrom(int listening_fd);
   void OnAcceptError(int listening_fd, int error);
   void TurnAway(int listening_fd);
+  void Report(int error, uint64_t turned_away) const;
   void Pause();
 
   // Outlives the listener while the handler runs, which may destroy it.
@@ -61,6 +71,7 @@ class TcpListener final : public Listener {
   const SocketOptions options_;
   Reactor* const reactor_;
   const std::shared_ptr<Acceptor> acceptor_;
+  const TroubleHandler on_trouble_;  // may be empty
   Uri address_;
   std::vector<FileDescriptor> sockets_;
   FileDescriptor reserve_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quoted.h"
 
 namespace vof {
 namespace {
@@ -53,8 +54,8 @@ absl::Status SetUpLogging(const LoggingOptions& options) {
 }
 
 void PrintError(std::string_view program, std::string_view message) {
-  std::fprintf(stderr, "%.*s: error: %.*s\n", static_cast<int>(program.size()), program.data(),
-               static_cast<int>(message.size()), message.data());
+  std::fprintf(stderr, "%.*s: error: %s\n", static_cast<int>(program.size()), program.data(),
+               Printable(message).c_str());
 }
 
 }  // namespace vof

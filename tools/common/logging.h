@@ -35,7 +35,8 @@ absl::Status CheckLogLevel(std::string_view level);
 absl::Status SetUpLogging(const LoggingOptions& options);
 
 // Writes "PROGRAM: error: MESSAGE" to stderr, the line with which a failing program ends; not
-// subject to the log level. `message` may have several lines.
+// subject to the log level. Stays one line that cannot steer a terminal: what a configuration or a
+// command line put into `message` is escaped (Printable).
 void PrintError(std::string_view program, std::string_view message);
 
 }  // namespace vof

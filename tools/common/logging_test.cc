@@ -46,5 +46,12 @@ TEST(PrintErrorTest, NamesTheProgram) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "vof-target: error: port in use\n");
 }
 
+TEST(PrintErrorTest, StaysALineWithoutEscapeSequences) {
+  ::testing::internal::CaptureStderr();
+  PrintError("p", "\"1M\033[31m\" is\nno \"size\"");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "p: error: \"1M\\x1b[31m\" is\\nno \"size\"\n");
+}
+
 }  // namespace
 }  // namespace vof

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/config/config_check.h"
 
+#include <cstddef>
 #include <map>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/limits.h"
@@ -38,7 +40,8 @@ void CheckListener(const Setting<std::string>& listener, const BackendRegistry& 
   if (!uri->name.empty()) {
     add(absl::StrCat("\"", listener.value, "\" names a device (\"", uri->name,
                      "\"): a listener serves every device; leave it out"));
-  } else if (listener.value.find('?') != std::string::npos) {
+  }
+  if (listener.value.find('?') != std::string::npos) {
     add(absl::StrCat("\"", listener.value,
                      "\" has options behind '?': those belong to initiators; leave them out"));
   }
@@ -58,8 +61,37 @@ std::string NameProblem(const std::string& name) {
   return "";
 }
 
+std::string OptionMessage(const DeviceOptionProblem& problem) {
+  const bool names_key = problem.key.empty() || problem.message.find(absl::StrCat(
+                                                    "\"", problem.key, "\"")) != std::string::npos;
+  return names_key ? problem.message : absl::StrCat(problem.key, ": ", problem.message);
+}
+
+// A factory tells one problem at a time: what is wrong with an option is reported, then the others
+// are checked without it. That the device as a whole then lacks something is no error of its own.
+void CheckOptions(const DeviceConfig& device, const DeviceFactory& factory, SettingErrors* errors) {
+  DeviceOptionList options = device.options;
+  std::vector<std::string> where = device.option_where;
+  for (bool is_whole = true;; is_whole = false) {
+    const auto problem = CheckDeviceOptions(factory, options);
+    if (!problem) return;
+    // The last one: when an option is given twice, that is the one too many.
+    size_t at = options.size();
+    for (size_t i = 0; i < options.size(); ++i) {
+      if (options[i].key == problem->key) at = i;
+    }
+    const bool is_known = at < options.size();
+    if (is_known || is_whole) {
+      errors->push_back({is_known ? where[at] : device.where, OptionMessage(*problem)});
+    }
+    if (!is_known) return;
+    options.erase(options.begin() + static_cast<std::ptrdiff_t>(at));
+    where.erase(where.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
 void CheckDevice(const DeviceConfig& device, const DeviceFactoryRegistry& factories,
-                 SettingErrors* errors) {
+                 KnownTypes known, SettingErrors* errors) {
   if (const std::string problem = NameProblem(device.name.value); !problem.empty()) {
     errors->push_back({device.name.where, problem});
   }
@@ -69,22 +101,11 @@ void CheckDevice(const DeviceConfig& device, const DeviceFactoryRegistry& factor
     return;
   }
   const auto factory = factories.Find(device.type);
-  if (!factory.ok()) {
+  if (factory.ok()) {
+    CheckOptions(device, **factory, errors);
+  } else if (known == KnownTypes::kAll) {
     errors->push_back({device.where, std::string(factory.status().message())});
-    return;
   }
-  const auto problem = CheckDeviceOptions(**factory, device.options);
-  if (!problem) return;
-  // The last one: when an option is given twice, that is the one too many.
-  std::string where = device.where;
-  for (size_t i = 0; i < device.options.size(); ++i) {
-    if (device.options[i].key == problem->key) where = device.option_where[i];
-  }
-  const bool names_key =
-      problem->key.empty() ||
-      problem->message.find(absl::StrCat("\"", problem->key, "\"")) != std::string::npos;
-  errors->push_back(
-      {where, names_key ? problem->message : absl::StrCat(problem->key, ": ", problem->message)});
 }
 
 void CheckDuplicates(const TargetConfig& config, SettingErrors* errors) {
@@ -115,7 +136,8 @@ void CheckReactors(const TargetConfig& config, SettingErrors* errors) {
         {config.cpus->where,
          absl::StrCat("cpus lists ", num_cpus, " for ", config.reactors->value,
                       " reactors: name one for each, or leave the number of reactors out")});
-  } else if (num_cpus > kMaxTargetReactors) {
+  }
+  if (num_cpus > kMaxTargetReactors) {
     errors->push_back(
         {config.cpus->where, absl::StrCat("cpus lists ", num_cpus, "; at most ", kMaxTargetReactors,
                                           " reactors are possible")});
@@ -141,17 +163,17 @@ void CheckLimits(const TargetConfig& config, SettingErrors* errors) {
 }  // namespace
 
 SettingErrors CheckTargetConfig(const TargetConfig& config, const BackendRegistry& backends,
-                                const DeviceFactoryRegistry& factories) {
-  SettingErrors errors;
+                                const DeviceFactoryRegistry& factories, KnownTypes known) {
+  SettingErrors errors = config.unreadable;
   if (config.listeners.empty()) {
     errors.push_back(
         {"", "there is no listener: give --listen URI, or listener { uri: } in the file"});
   }
-  if (config.devices.empty()) {
+  if (config.devices.empty() && !config.has_unreadable_device) {
     errors.push_back({"", "there is no device: give --blk OPTIONS, or device { } in the file"});
   }
   for (const auto& listener : config.listeners) CheckListener(listener, backends, &errors);
-  for (const DeviceConfig& device : config.devices) CheckDevice(device, factories, &errors);
+  for (const DeviceConfig& device : config.devices) CheckDevice(device, factories, known, &errors);
   CheckDuplicates(config, &errors);
   CheckReactors(config, &errors);
   CheckLimits(config, &errors);

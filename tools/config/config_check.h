@@ -17,9 +17,15 @@
 
 namespace vof {
 
-// Every error, not only the first. Control threads only; opens nothing.
+// Whether `factories` holds every type there is. kSome when a plugin could not be loaded: a device
+// of a type that is not there is then no error of its own.
+enum class KnownTypes { kAll, kSome };
+
+// Every error, not only the first: those of `config.unreadable` and those of what could be read.
+// Control threads only; opens nothing.
 SettingErrors CheckTargetConfig(const TargetConfig& config, const BackendRegistry& backends,
-                                const DeviceFactoryRegistry& factories);
+                                const DeviceFactoryRegistry& factories,
+                                KnownTypes known = KnownTypes::kAll);
 
 }  // namespace vof
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "tools/config/config_file.h"
 
 namespace vof {
@@ -152,6 +155,46 @@ TEST(CheckTargetConfigTest, RangesNameTheLimit) {
     EXPECT_THAT(Joined(CheckText(std::string(kListener) + kDevice + c.text)), StartsWith(c.error))
         << c.text;
   }
+}
+
+TEST(CheckTargetConfigTest, ValuesThatCannotBeReadHideNoOthers) {
+  const std::string errors = Joined(
+      CheckText("device { name: \"\" blk { null { size: \"bad\" } } }\nreactors { cpus: \"9-1\" }\n"
+                "limits { sessions: 0 pool_size: \"1Q\" }"));
+  for (const char* error :
+       {"t.conf:2:12: \"9-1\" is not a list of CPUs", "t.conf:3:22: \"1Q\" is not a size",
+        "there is no listener", "t.conf:1:1: a device needs a name", "t.conf:1:32: size: is bad",
+        "t.conf:3:10: sessions is 0"}) {
+    EXPECT_THAT(errors, HasSubstr(error));
+  }
+  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 6) << errors;
+}
+
+TEST(CheckTargetConfigTest, EveryOptionOfADeviceIsChecked) {
+  const std::string option = " option { key: \"size\" value: \"bad\" }\n";
+  EXPECT_EQ(
+      Joined(CheckText(std::string(kListener) + "device { name: \"x\" other { type: \"blk\"\n" +
+                       option + option + " option { key: \"sise\" }\n" +
+                       " option { key: \"serial\" value: \"bad\" } } }")),
+      "t.conf:4:2: \"size\" is given twice\n"
+      "t.conf:5:2: device type \"blk\" has no option \"sise\"; known: store, size, serial\n"
+      "t.conf:3:2: size: is bad\n"
+      "t.conf:6:2: serial: is bad\n")
+      << "and not that a device without them needs options";
+}
+
+TEST(CheckTargetConfigTest, TypesOfAPluginThatIsNotThereAreNoErrors) {
+  TargetConfig config;
+  ASSERT_TRUE(
+      ReadConfigText("device { name: \"x\" other { type: \"fan\" } }", "t.conf", &config).empty());
+  const SettingErrors errors = CheckTargetConfig(config, {}, {}, KnownTypes::kSome);
+  EXPECT_THAT(Joined(errors), StartsWith("there is no listener"));
+  EXPECT_EQ(errors.size(), 1u);
+}
+
+TEST(CheckTargetConfigTest, AListenerMayHaveTwoErrors) {
+  const std::string text = "listener { uri: \"tcp://127.0.0.1/disk?queues=2\" }";
+  EXPECT_EQ(CheckText(kDevice + text).size(), 2u);
 }
 
 TEST(CheckTargetConfigTest, ReportsEveryErrorAtOnce) {

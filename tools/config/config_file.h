@@ -7,7 +7,8 @@
 //   for (const SettingError& error : errors) PrintError("vof-target", FormatSettingError(error));
 //
 // Strict: an unknown field, a field given twice and a value of the wrong kind are errors at
-// LINE:COLUMN, counted from 1. What the values mean together is checked afterwards
+// LINE:COLUMN, counted from 1. Values that are no number of the kind they should be go to
+// TargetConfig::unreadable; they and what the values mean together are reported afterwards
 // (config_check.h). Nothing is opened but the file itself.
 #ifndef VOF_TOOLS_CONFIG_CONFIG_FILE_H_
 #define VOF_TOOLS_CONFIG_CONFIG_FILE_H_

@@ -134,10 +134,12 @@ TEST(ReadConfigTest, SyntaxErrorsNameLineColumnAndRemedy) {
   }
 }
 
-TEST(ReadConfigTest, BadSizesAndCpuListsAreLocatedToo) {
+TEST(ReadConfigTest, BadSizesAndCpuListsAreKeptWithTheirPlaces) {
   TargetConfig config;
-  const SettingErrors errors = ReadConfigText(
-      "reactors { cpus: \"3-1\" }\nlimits {\n  pool_size: \"1X\"\n}", "t.conf", &config);
+  ASSERT_TRUE(ReadConfigText("reactors { cpus: \"3-1\" }\nlimits {\n  pool_size: \"1X\"\n}",
+                             "t.conf", &config)
+                  .empty());
+  const SettingErrors& errors = config.unreadable;
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_THAT(FormatSettingError(errors[0]),
               StartsWith("t.conf:1:12: \"3-1\" is not a list of CPUs"));

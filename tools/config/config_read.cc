@@ -102,8 +102,7 @@ void ReadDevice(const config::Device& device, const Block& block, const std::str
   config->devices.push_back(std::move(to));
 }
 
-void ReadReactors(const config::Reactors& reactors, const Block& block, TargetConfig* config,
-                  SettingErrors* errors) {
+void ReadReactors(const config::Reactors& reactors, const Block& block, TargetConfig* config) {
   if (reactors.has_count()) config->reactors = {reactors.count(), block.Where("count")};
   if (reactors.has_busy_poll()) {
     config->busy_poll = {reactors.busy_poll(), block.Where("busy_poll")};
@@ -112,14 +111,13 @@ void ReadReactors(const config::Reactors& reactors, const Block& block, TargetCo
   if (!reactors.has_cpus()) return;
   auto cpus = ParseCpuList(reactors.cpus());
   if (!cpus.ok()) {
-    errors->push_back({block.Where("cpus"), std::string(cpus.status().message())});
+    config->unreadable.push_back({block.Where("cpus"), std::string(cpus.status().message())});
     return;
   }
   config->cpus = {*std::move(cpus), block.Where("cpus")};
 }
 
-void ReadLimits(const config::Limits& limits, const Block& block, TargetConfig* config,
-                SettingErrors* errors) {
+void ReadLimits(const config::Limits& limits, const Block& block, TargetConfig* config) {
   if (limits.has_sessions()) config->sessions = {limits.sessions(), block.Where("sessions")};
   if (limits.has_queues_per_session()) {
     config->queues_per_session = {limits.queues_per_session(), block.Where("queues_per_session")};
@@ -137,14 +135,14 @@ void ReadLimits(const config::Limits& limits, const Block& block, TargetConfig* 
   if (!limits.has_pool_size()) return;
   const auto pool_bytes = ParseSize(limits.pool_size());
   if (!pool_bytes.ok()) {
-    errors->push_back({block.Where("pool_size"), std::string(pool_bytes.status().message())});
+    config->unreadable.push_back(
+        {block.Where("pool_size"), std::string(pool_bytes.status().message())});
     return;
   }
   config->pool_bytes = {*pool_bytes, block.Where("pool_size")};
 }
 
-void ReadTarget(const config::Target& target, const Block& block, TargetConfig* config,
-                SettingErrors* errors) {
+void ReadTarget(const config::Target& target, const Block& block, TargetConfig* config) {
   for (int i = 0; i < target.plugin_size(); ++i) {
     config->plugins.push_back({target.plugin(i).path(), block.Where("plugin", i)});
   }
@@ -158,8 +156,8 @@ void ReadTarget(const config::Target& target, const Block& block, TargetConfig* 
     ReadDevice(target.device(i), block.Nested(target.device(i), "device", i),
                block.Where("device", i), config);
   }
-  ReadReactors(target.reactors(), block.Nested(target.reactors(), "reactors"), config, errors);
-  ReadLimits(target.limits(), block.Nested(target.limits(), "limits"), config, errors);
+  ReadReactors(target.reactors(), block.Nested(target.reactors(), "reactors"), config);
+  ReadLimits(target.limits(), block.Nested(target.limits(), "limits"), config);
   if (target.log().has_level()) {
     config->log_level = {target.log().level(), block.Nested(target.log(), "log").Where("level")};
   }
@@ -180,7 +178,7 @@ SettingErrors ReadConfigText(std::string_view text, const std::string& file_name
   config::Target target;
   TextFormat::ParseInfoTree places;
   SettingErrors errors = ParseTextProto(text, file_name, &target, &places);
-  if (errors.empty()) ReadTarget(target, Block(target, &places, file_name), config, &errors);
+  if (errors.empty()) ReadTarget(target, Block(target, &places, file_name), config);
   return errors;
 }
 

@@ -82,6 +82,11 @@ struct TargetConfig {
 
   Setting<std::string> log_level = {"info", ""};
 
+  // Values that were written but could not be read; their settings have the defaults. Kept, so that
+  // CheckTargetConfig reports them together with everything else.
+  SettingErrors unreadable;
+  bool has_unreadable_device = false;  // one that is not in `devices`
+
   uint32_t NumReactors() const {
     if (reactors) return reactors->value;
     return cpus ? static_cast<uint32_t>(cpus->value.size()) : 1;

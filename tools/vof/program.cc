@@ -10,6 +10,7 @@
 #include "core/runtime/uri.h"
 #include "tools/common/exit_code.h"
 #include "tools/common/size.h"
+#include "tools/common/standard_descriptors.h"
 #include "tools/common/version.h"
 #include "tools/vof/shell/command_line.h"
 #include "tools/vof/shell/output.h"
@@ -52,6 +53,9 @@ absl::Status RunVerb(const Verb& verb, const CommonFlags& flags, Output* output,
 }  // namespace
 
 int RunProgram(int argc, const char* const* argv, BackendRegistry& backends) {
+  if (const absl::Status open = OpenStandardDescriptors(); !open.ok()) {
+    return ToInt(Output("", {}).Finish(open));
+  }
   // A reader that goes away is an error of write(), like any other.
   signal(SIGPIPE, SIG_IGN);
 

@@ -26,12 +26,17 @@ struct AnnounceOptions {
   std::string ready_file;  // written beside it and renamed, so that it appears complete
 };
 
+// Whether Announce will be able to write there, as far as that can be told without writing: the
+// descriptor is open for it; the file's directory exists and lets this process create files.
+absl::Status CheckReadyFd(const AnnounceOptions& options);
+absl::Status CheckReadyFile(const AnnounceOptions& options);
+
 // Removes what an earlier run left at `path` (empty: nothing to do), so that nobody takes it for
 // this run's. An error tells that the file could not be written either.
 absl::Status RemoveStaleReadyFile(const std::string& path);
 
-// One URI a line, to stdout (flushed) and to what the options name. Errors name the place and the
-// reason.
+// One URI a line, to stdout and to what the options name. Errors name the place and the reason;
+// nothing has been printed to stdout when the file cannot be written.
 absl::Status Announce(const std::vector<std::string>& uris, const AnnounceOptions& options);
 
 }  // namespace vof

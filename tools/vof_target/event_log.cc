@@ -19,6 +19,7 @@ namespace {
 
 constexpr RateLimit::Options kSessionLines = {.burst = 200, .interval = 10 * kNanosecondsPerSecond};
 constexpr RateLimit::Options kDiskLines = {.burst = 10, .interval = 10 * kNanosecondsPerSecond};
+constexpr RateLimit::Options kListenerLines = {.burst = 1, .interval = 10 * kNanosecondsPerSecond};
 
 // Whether somebody should look into it.
 bool IsFault(EndCause end) {
@@ -85,6 +86,13 @@ std::function<void(std::string_view, const StoreError&)> MakeDiskLog() {
       spdlog::error("device {}: {} more errors were left out", name, *suppressed);
     }
     spdlog::error("device {}: {}", name, DescribeStoreError(error));
+  };
+}
+
+std::function<void(std::string_view)> MakeListenerLog() {
+  return [limit = std::make_shared<RateLimit>(kListenerLines)](std::string_view line) {
+    // What was left out said the same.
+    if (limit->Admit(MonotonicNow())) spdlog::warn("{}", line);
   };
 }
 

@@ -26,6 +26,8 @@ namespace vof {
 TargetObserver MakeSessionLog();
 // Failed operations of the disks, at `error`; each disk has a limit of its own.
 std::function<void(std::string_view device, const StoreError& error)> MakeDiskLog();
+// What keeps listeners from accepting, at `warn`: a line now and then while it lasts.
+std::function<void(std::string_view line)> MakeListenerLog();
 // The counters as one line at `info`: the only place where what was left out still counts.
 void LogSummary(const TargetCounters& counters);
 

@@ -135,7 +135,7 @@ class Overlay {
  public:
   Overlay(const RawFlags& raw, TargetConfig* config) : raw_(raw), config_(*config) {}
 
-  SettingErrors Apply() {
+  void Apply() {
     for (const std::string& path : raw_.plugins) config_.plugins.push_back({path, "--plugin"});
     for (const std::string& uri : raw_.listeners) config_.listeners.push_back({uri, "--listen"});
     for (const std::string& text : raw_.blk_devices) AddDevice("--blk", "blk", text);
@@ -153,19 +153,22 @@ class Overlay {
     SetPoolSize();
     SetTimeout("--handshake-timeout", raw_.handshake_timeout, &config_.handshake_timeout_ms);
     SetTimeout("--drain-timeout", raw_.drain_timeout, &config_.drain_timeout_ms);
-    return std::move(errors_);
   }
 
  private:
   void AddError(const std::string& where, const absl::Status& status) {
-    errors_.push_back({where, std::string(status.message())});
+    config_.unreadable.push_back({where, std::string(status.message())});
+  }
+  void AddDeviceError(const std::string& where, const absl::Status& status) {
+    AddError(where, status);
+    config_.has_unreadable_device = true;
   }
 
   // `type` is empty when the text says it.
   void AddDevice(const std::string& flag, const std::string& type, const std::string& text) {
     const std::string where = absl::StrCat(flag, " ", text);
     auto options = ParseOptionText(text);
-    if (!options.ok()) return AddError(where, options.status());
+    if (!options.ok()) return AddDeviceError(where, options.status());
     DeviceConfig device;
     device.where = where;
     device.name.where = where;
@@ -176,7 +179,7 @@ class Overlay {
       if (is_name || (option.key == "type" && type.empty())) {
         if (std::exchange(is_name ? has_name : has_type, true)) {
           const std::string message = absl::StrCat("\"", option.key, "\" is given twice");
-          return AddError(where, absl::InvalidArgumentError(message));
+          return AddDeviceError(where, absl::InvalidArgumentError(message));
         }
         (is_name ? device.name.value : device.type) = std::move(option.value);
       } else {
@@ -211,7 +214,6 @@ class Overlay {
 
   const RawFlags& raw_;
   TargetConfig& config_;
-  SettingErrors errors_;
 };
 
 }  // namespace
@@ -235,10 +237,13 @@ std::optional<ExitCode> ParseTargetFlags(const std::string& program, int argc,
   }
   SettingErrors errors;
   if (!raw.config_file.empty()) errors = ReadConfigFile(raw.config_file, &flags->config);
-  if (errors.empty()) errors = Overlay(raw, &flags->config).Apply();
+  Overlay(raw, &flags->config).Apply();
+  if (errors.empty()) return std::nullopt;
+  // What the file says is not known: only what is wrong whatever it says can be told beside it.
+  const SettingErrors& unreadable = flags->config.unreadable;
+  errors.insert(errors.end(), unreadable.begin(), unreadable.end());
   for (const SettingError& error : errors) PrintError(program, FormatSettingError(error));
-  if (!errors.empty()) return ExitCode::kUsage;
-  return std::nullopt;
+  return ExitCode::kUsage;
 }
 
 }  // namespace vof

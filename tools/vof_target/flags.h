@@ -6,8 +6,9 @@
 //   if (std::optional<ExitCode> done = ParseTargetFlags("vof-target", argc, argv, &flags)) return
 //   *done; Serve(flags.config);
 //
-// A configuration file is read first; flags then replace its values and add to its lists. Errors in
-// either have been printed to stderr when it returns.
+// A configuration file is read first; flags then replace its values and add to its lists. When it
+// returns an exit code, errors have been printed to stderr; values that cannot be read are left to
+// CheckTargetConfig (TargetConfig::unreadable), which reports them with the rest.
 #ifndef VOF_TOOLS_VOF_TARGET_FLAGS_H_
 #define VOF_TOOLS_VOF_TARGET_FLAGS_H_
 

@@ -129,10 +129,6 @@ TEST(TargetFlagsTest, ErrorsNameTheFlagAndExitWithUsage) {
       {{"--reactors", "many"}, "--reactors"},
       {{"--reactors", "-1"}, "--reactors"},
       {{"--spin-us", "99999999999"}, "--spin-us"},
-      {{"--pool-size", "1X"}, "--pool-size: \"1X\" is not a size"},
-      {{"--cpus", "3-1"}, "--cpus: \"3-1\" is not a list of CPUs"},
-      {{"--drain-timeout", "soon"}, "--drain-timeout: \"soon\" is not a duration"},
-      {{"--blk", "name=x,,=y,"}, "--blk name=x,,=y,: expected KEY=VALUE"},
       {{"--config", "/nonexistent.conf"}, "/nonexistent.conf: cannot open"},
   };
   for (const auto& c : kCases) {
@@ -141,6 +137,31 @@ TEST(TargetFlagsTest, ErrorsNameTheFlagAndExitWithUsage) {
     EXPECT_THAT(outcome.err, AllOf(StartsWith("vof-target: error: "), HasSubstr(c.error)));
     EXPECT_EQ(outcome.out, "");
   }
+}
+
+TEST(TargetFlagsTest, ValuesThatCannotBeReadAreLeftToTheCheck) {
+  const Outcome outcome = Parse({"--pool-size", "1X", "--cpus", "3-1", "--drain-timeout", "soon",
+                                 "--blk", "name=x,,=y,", "--device", "name=a,name=b"});
+  ASSERT_FALSE(outcome.done) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_TRUE(outcome.flags.config.has_unreadable_device);
+  std::string errors;
+  for (const SettingError& error : outcome.flags.config.unreadable) {
+    errors += error.where + ": " + error.message + "\n";
+  }
+  for (const char* error :
+       {"--pool-size: \"1X\" is not a size", "--cpus: \"3-1\" is not a list of CPUs",
+        "--drain-timeout: \"soon\" is not a duration", "--blk name=x,,=y,: expected KEY=VALUE",
+        "--device name=a,name=b: \"name\" is given twice"}) {
+    EXPECT_THAT(errors, HasSubstr(error));
+  }
+}
+
+TEST(TargetFlagsTest, AFileThatCannotBeReadHidesNoFlags) {
+  const Outcome outcome = Parse({"--config", "/nonexistent.conf", "--pool-size", "1X"});
+  EXPECT_EQ(outcome.done, ExitCode::kUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot open"));
+  EXPECT_THAT(outcome.err, HasSubstr("--pool-size: \"1X\""));
 }
 
 TEST(TargetFlagsTest, HelpListsFlagsAndBlkKeys) {

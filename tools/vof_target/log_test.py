@@ -44,6 +44,15 @@ class LogTest(unittest.TestCase):
                      '1 sessions accepted, 2 refused, 1 ended (1 closed by the peer)'):
             self.assertIn(part, log)
 
+    def test_the_summary_is_the_last_line_and_adds_up(self):
+        with TargetProcess(PROGRAM, LISTEN + MEMORY + ['--drain-timeout', '0']) as target:
+            with target_process.connect(target.uris[0]):
+                self.assertEqual(target.stop(), 0)
+            lines = target.log.splitlines()
+        self.assertIn('not drained after', target.log)
+        self.assertIn('of "mem0" ended (', target.log)
+        self.assertRegex(lines[-1], r'1 sessions accepted, 0 refused, 1 ended \(1 (stopped|drained)\)')
+
     def test_names_cannot_forge_lines(self):
         def visit(uri):
             with target_process.dial(uri) as peer:

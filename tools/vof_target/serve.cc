@@ -93,8 +93,8 @@ void DrainUntilStopped(const TargetConfig& config, TargetServer* server, StopSig
     spdlog::warn("not drained after {}: closing {} connections", FormatDuration(limit),
                  server->num_connections());
   }
-  LogSummary(server->Counters());
   if (!server->Stop()) spdlog::warn("a device did not complete its requests; leaving without them");
+  LogSummary(server->Counters());
 }
 
 absl::Status Open(const TargetFlags& flags, const DeviceFactoryRegistry& factories,
@@ -122,7 +122,7 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
   const absl::Status opened = Open(flags, factories, server->get());
   if (!opened.ok()) {
     for (const std::string& path : created->RemoveUnused()) {
-      spdlog::info("removed {}, which this start had created", path);
+      spdlog::info("removed {}, which this start had created", Quoted(path));
     }
     return opened;
   }

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof_target/target_main.h"
 
-#include <fcntl.h>
-
 #include <cstdio>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "core/device/device_factory.h"
 #include "core/device/device_plugin.h"
 #include "tools/common/exit_code.h"
 #include "tools/common/logging.h"
+#include "tools/common/standard_descriptors.h"
 #include "tools/config/config_check.h"
 #include "tools/config/config_file.h"
 #include "tools/config/cpu_list.h"
+#include "tools/vof_target/announce.h"
 #include "tools/vof_target/blk_factory.h"
 #include "tools/vof_target/created_files.h"
 #include "tools/vof_target/event_log.h"
@@ -51,14 +50,29 @@ TargetConfig WithDeviceDefaults(TargetConfig config, const DeviceFactoryRegistry
   return config;
 }
 
+void Append(const SettingErrors& more, SettingErrors* errors) {
+  errors->insert(errors->end(), more.begin(), more.end());
+}
+
 SettingErrors CheckReadyOptions(const TargetFlags& flags) {
-  if (flags.ready_fd == -1 || fcntl(flags.ready_fd, F_GETFD) != -1) return {};
-  return {{"--ready-fd", absl::StrCat("descriptor ", flags.ready_fd, " is not open")}};
+  SettingErrors errors;
+  const AnnounceOptions options{.ready_fd = flags.ready_fd, .ready_file = flags.ready_file};
+  if (const absl::Status fd = CheckReadyFd(options); !fd.ok()) {
+    errors.push_back({"--ready-fd", std::string(fd.message())});
+  }
+  if (const absl::Status file = CheckReadyFile(options); !file.ok()) {
+    errors.push_back({"--ready-file", std::string(file.message())});
+  }
+  return errors;
 }
 
 }  // namespace
 
 int TargetMain(const TargetProgram& program, int argc, char** argv) {
+  if (const absl::Status open = OpenStandardDescriptors(); !open.ok()) {
+    PrintError(program.name, std::string(open.message()));
+    return ToInt(ExitCode::kFailed);
+  }
   StopSignals stop;
   IgnoreBrokenPipes();
   TargetFlags flags;
@@ -69,8 +83,9 @@ int TargetMain(const TargetProgram& program, int argc, char** argv) {
   DeviceFactoryRegistry factories;
   CreatedFiles created;
   SettingErrors errors = FillFactories(flags.config, &created, &factories);
-  if (errors.empty()) errors = CheckTargetConfig(flags.config, backends, factories);
-  if (errors.empty()) errors = CheckReadyOptions(flags);
+  const KnownTypes known = errors.empty() ? KnownTypes::kAll : KnownTypes::kSome;
+  Append(CheckTargetConfig(flags.config, backends, factories, known), &errors);
+  Append(CheckReadyOptions(flags), &errors);
   for (const SettingError& error : errors) PrintError(program.name, FormatSettingError(error));
   if (!errors.empty()) return ToInt(ExitCode::kUsage);
 

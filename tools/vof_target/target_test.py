@@ -128,7 +128,6 @@ class StartTest(TargetTestCase):
             with start('--config', path) as target:
                 target_process.connect(target.uris[0]).close()
 
-
     def test_print_config_has_the_defaults_of_devices(self):
         status, out, err = target_process.run(PROGRAM, LISTEN + MEMORY + ['--print-config'])
         self.assertEqual((status, err), (0, ''))
@@ -157,6 +156,61 @@ class RefusalTest(TargetTestCase):
                        'device { name: "m" blk { memory { size: "16X" } } }\n')
         for extra in [], ['--check']:
             self.assert_fails(['--config', config] + extra, 2, f'{config}:2:35: size: "16X" is not')
+
+    def test_check_reports_every_error(self):
+        config = self.path('bad.conf')
+        with open(config, 'w', encoding='utf-8') as file:
+            file.write('device { name: "" blk { null { size: "1X" } queues: 999 } }\n'
+                       'reactors { cpus: "9-1" }\n'
+                       'limits { sessions: 0 pool_size: "1Q" }\n'
+                       'plugin { path: "/nonexistent.so" }\n'
+                       'device { name: "f" other { type: "fan" } }\n')
+        status, out, err = target_process.run(PROGRAM, [
+            '--check', '--config', config, '--ready-file', '/nonexistent/x', '--ready-fd', '99',
+            '--drain-timeout', 'soon', '--listen', 'warp://x'])
+        self.assertEqual((status, out), (2, ''))
+        parts = ['a device needs a name', '"1X" is not', '"999" is not', '"9-1" is not', 'sessions is 0',
+                 '"1Q" is not', '/nonexistent.so', '--ready-file: ', '--ready-fd: ', 'soon', '--listen: ']
+        for part in parts:
+            self.assertIn(part, err)
+        self.assertEqual(len(err.splitlines()), len(parts), err)
+
+    def test_a_ready_file_that_cannot_be_made(self):
+        read_only = os.open('/dev/null', os.O_RDONLY)
+        self.addCleanup(os.close, read_only)
+        for flags, *parts in ((['--ready-file', '/nonexistent/x'], '/nonexistent/x', 'No such file'),
+                              (['--ready-file', self.scratch], self.scratch, 'Is a directory'),
+                              (['--ready-file', '/dev/null/x'], '/dev/null/x', 'Not a directory'),
+                              (['--ready-fd', str(read_only)], 'not open for writing')):
+            for extra in [], ['--check']:
+                self.assert_fails(LISTEN + MEMORY + flags + extra, 2, *parts, pass_fds=[read_only])
+        os.mkdir(self.path('ready.new'))
+        self.assert_fails(LISTEN + MEMORY + ['--ready-file', self.path('ready')], 1, 'ready.new')
+        os.rmdir(self.path('ready.new'))
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            done = subprocess.run([PROGRAM] + LISTEN + MEMORY + ['--ready-file', self.path('ready')],
+                                  stdout=full, stderr=subprocess.PIPE, timeout=START_S, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(os.listdir(self.scratch), [])
+
+    def test_errors_cannot_steer_a_terminal(self):
+        config = self.path('bad.conf')
+        with open(config, 'w', encoding='utf-8') as file:
+            file.write('listener { uri: "tcp://a\\nb" }\n'
+                       'device { name: "\\033[2J" blk { memory { size: "1M\\033[31m" } } }\n'
+                       'device { name: "\\033[2J" blk { file { path: "" size: "1M" io: "\\r" } } }\n'
+                       'reactors { cpus: "\\007" }\nlimits { pool_size: "\\177" }\n'
+                       'log { level: "a\\tb" }\nplugin { path: "/\\033c" }\n')
+        runs = (['--config', config],
+                LISTEN + ['--blk', 'name=a\x1bc,store=file,path=/nonexistent/\x1bc'],
+                LISTEN + ['--blk', 'name=a,sto\nre=file'], ['--config', 'a\x1bc'], ['--a\x1bc'],
+                LISTEN + MEMORY + ['--ready-file', '/nonexistent/\x1bc'], ['--reactors', '\x1bc'])
+        for arguments in runs:
+            _, out, err = target_process.run(PROGRAM, arguments)
+            self.assertEqual(out, '')
+            for line in err[:-1].split('\n'):
+                self.assertTrue(line.isprintable(), repr(line))
+                self.assertIn(NAME, line)
 
     def test_the_example_is_valid(self):
         self.assertEqual(target_process.run(PROGRAM, ['--config', EXAMPLE, '--check']), (0, '', ''))
@@ -317,6 +371,11 @@ class DescriptorLimitTest(TargetTestCase):
                     self.assertLess(time.monotonic(), deadline, target.log)
                     time.sleep(0.1)
             self.assertEqual(target.stop(), 0)
+            lines = [line for line in target.log.splitlines() if 'RLIMIT_NOFILE' in line]
+            self.assertTrue(lines, target.log)
+            self.assertIn(' clients turned away: out of file descriptors, RLIMIT_NOFILE of this process '
+                          'is 64; raise it', lines[0])
+            self.assertLess(len(lines), 10)
 
     def test_raises_the_soft_limit(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
