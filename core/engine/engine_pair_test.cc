@@ -12,6 +12,7 @@
 #include "core/engine/initiator_control_stream.h"
 #include "core/engine/initiator_test_peer.h"
 #include "core/engine/initiator_virtqueue_stream.h"
+#include "core/engine/testing/random_io.h"
 #include "core/engine/testing/target_harness.h"
 #include "gtest/gtest.h"
 
@@ -33,38 +34,6 @@ struct Wire {
   }
   EngineDriver driver;
   std::unique_ptr<RawPeer> target;
-};
-
-// A request of random shape whose answer the fake device determines.
-struct RandomIo {
-  RandomIo(std::mt19937_64& random, uint32_t max_bytes, uint32_t max_pieces) {
-    const auto below = [&](uint64_t limit) { return random() % limit; };
-    out.resize(16 + below(below(4) == 0 ? max_bytes - 16 : 600));
-    in.resize(1 + below(below(4) == 0 ? max_bytes : 600));
-    out[0] = static_cast<char>(random());
-    Cut(out, random, max_pieces, &readable);
-    Cut(in, random, max_pieces, &writable);
-    request.readable = readable;
-    request.writable = writable;
-    request.context = this;
-    request.done = [](InitiatorRequest* r) { ++static_cast<RandomIo*>(r->context)->done; };
-  }
-  template <typename Buffer>
-  static void Cut(std::string& bytes, std::mt19937_64& random, uint32_t max_pieces,
-                  std::vector<Buffer>* pieces) {
-    size_t at = 0;
-    for (uint64_t left = 1 + random() % max_pieces; left > 0; --left) {
-      size_t n = left == 1 ? bytes.size() - at : random() % (bytes.size() - at + 1);
-      auto* place = reinterpret_cast<std::byte*>(bytes.data()) + at;
-      pieces->push_back(Buffer(place, n));
-      at += n;
-    }
-  }
-  std::string out, in;
-  std::vector<ConstBuffer> readable;
-  std::vector<MutableBuffer> writable;
-  InitiatorRequest request;
-  int done = 0;
 };
 
 struct PairOptions {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/engine/action_ring.h"
+#include "core/engine/initiator_answer.h"
 #include "core/engine/initiator_session.h"
 #include "core/engine/initiator_status.h"
 #include "core/engine/initiator_virtqueue_keyed.h"
@@ -106,23 +107,9 @@ class InitiatorControlKeyed final : public MessageEngine {
       error = WireError::kUnexpectedEvent;
     } else if (event.message.size() == kHeaderBytes) {
       connect_memory_.Release();  // the first answer is that of Connect
-      error = OnHeader(event.message.first<kHeaderBytes>(), now);
+      error = DeliverAnswer<C>(session_, event.message.first<kHeaderBytes>(), now);
     }
     if (error != WireError::kNone) session_.Fail(ProtocolStatus(error));
-  }
-
-  WireError OnHeader(HeaderIn header, MonotonicTime now) {
-    const uint16_t id = C::DecodeCompletion(CommandKind::kUnknown, header).command_id;
-    const CommandKind kind = session_.KindOf(id);
-    if (kind != CommandKind::kUnknown) {
-      return session_.OnCompletion(C::DecodeCompletion(kind, header), now);
-    }
-    if (C::kDialect != Dialect::kV5 || id < kFirstReservedCommandId) {
-      return WireError::kUnknownCommandId;
-    }
-    if (id == kEventKeepalive) return WireError::kNone;
-    if (id == kEventConfigChanged) return session_.OnConfigChanged();
-    return WireError::kUnexpectedEvent;
   }
 
   const ConnectBody body_;

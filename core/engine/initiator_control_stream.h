@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/engine/fixed_assembler.h"
+#include "core/engine/initiator_answer.h"
 #include "core/engine/initiator_output.h"
 #include "core/engine/initiator_session.h"
 #include "core/engine/initiator_status.h"
@@ -55,7 +56,8 @@ class InitiatorControlStream final : public InitiatorControl {
     while (wants_read()) {
       const std::byte* header = header_.Take(left);
       if (header == nullptr) return;
-      const WireError error = OnHeader(HeaderIn(header, size_t{kHeaderBytes}), now);
+      const WireError error =
+          DeliverAnswer<C>(session_, HeaderIn(header, size_t{kHeaderBytes}), now);
       if (error != WireError::kNone) session_.Fail(ProtocolStatus(error));
     }
   }
@@ -114,20 +116,6 @@ class InitiatorControlStream final : public InitiatorControl {
       session_.Fail(
           UnsupportedStatus("a name cannot be sent: " + std::string(WireErrorText(error))));
     }
-  }
-
-  WireError OnHeader(HeaderIn header, MonotonicTime now) {
-    const uint16_t id = C::DecodeCompletion(CommandKind::kUnknown, header).command_id;
-    const CommandKind kind = session_.KindOf(id);
-    if (kind != CommandKind::kUnknown) {
-      return session_.OnCompletion(C::DecodeCompletion(kind, header), now);
-    }
-    if (C::kDialect != Dialect::kV5 || id < kFirstReservedCommandId) {
-      return WireError::kUnknownCommandId;
-    }
-    if (id == kEventKeepalive) return WireError::kNone;
-    if (id == kEventConfigChanged) return session_.OnConfigChanged();
-    return WireError::kUnexpectedEvent;
   }
 
   const ConnectBody body_;

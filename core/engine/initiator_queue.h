@@ -158,10 +158,15 @@ class InitiatorQueue {
       Retire(request);
     }
   }
-  // The credit event.
-  WireError OnGrant(uint16_t grant) {
-    if (!options_.credits) return WireError::kUnexpectedEvent;
-    return credits_.OnEvent(grant) ? WireError::kNone : WireError::kGrant;
+  // A completion that answers nothing: the credit event, or a breach. `ref` has no events.
+  WireError OnUnasked(const Completion& completion, Dialect dialect) {
+    if (completion.command_id < kFirstReservedCommandId || dialect == Dialect::kRef) {
+      return WireError::kUnknownCommandId;
+    }
+    if (completion.command_id != kEventCredit || !options_.credits) {
+      return WireError::kUnexpectedEvent;
+    }
+    return credits_.OnEvent(completion.grant) ? WireError::kNone : WireError::kGrant;
   }
 
   // Runs `done` of all that was finished before the call. Returns how many.

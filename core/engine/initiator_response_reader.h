@@ -100,7 +100,7 @@ class InitiatorResponseReader {
     completion_ = C::DecodeCompletion(CommandKind::kVq, header);
     request_ = queue_->Find(completion_.command_id);
     if (request_ == nullptr) [[unlikely]]
-      return OnNoRequest();
+      return queue_->OnUnasked(completion_, C::kDialect);
     if (completion_.used_length > request_->writable_bytes) [[unlikely]] {
       return WireError::kUsedLength;
     }
@@ -112,14 +112,6 @@ class InitiatorResponseReader {
       return WireError::kUsedLength;
     }
     return ExpectPayload(completion_.used_length);
-  }
-
-  WireError OnNoRequest() {
-    if (completion_.command_id < kFirstReservedCommandId || C::kSegmentedStreams) {
-      return WireError::kUnknownCommandId;
-    }
-    if (completion_.command_id != kEventCredit) return WireError::kUnexpectedEvent;
-    return queue_->OnGrant(completion_.grant);
   }
 
   // --- Descriptors (ref): those of the request's writable pieces, in order, shortened or not ---

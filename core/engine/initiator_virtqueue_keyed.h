@@ -218,7 +218,7 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
     const Completion completion =
         C::DecodeCompletion(CommandKind::kVq, message.first<kHeaderBytes>());
     InitiatorRequest* request = queue_->Find(completion.command_id);
-    if (request == nullptr) return OnNoRequest(completion);
+    if (request == nullptr) return queue_->OnUnasked(completion, C::kDialect);
     InFlight& flight = in_flight_[completion.command_id];
     const WireError error = CheckAnswer(*request, flight, completion, message.size());
     if (error != WireError::kNone) return error;
@@ -230,14 +230,6 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
     ScatterWritable(*request, stored, message.subspan(kHeaderBytes));
     flight = {};
     return queue_->Answer(request, completion, UINT64_MAX);
-  }
-
-  WireError OnNoRequest(const Completion& completion) {
-    if (completion.command_id < kFirstReservedCommandId || C::kDialect == Dialect::kRef) {
-      return WireError::kUnknownCommandId;
-    }
-    if (completion.command_id != kEventCredit) return WireError::kUnexpectedEvent;
-    return queue_->OnGrant(completion.grant);
   }
 
   WireError CheckAnswer(const InitiatorRequest& request, const InFlight& flight,

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "core/engine/target_stream.h"
-#include "core/wire/ref.h"
-#include "core/wire/v5.h"
+#include "core/wire/with_codec.h"
 
 namespace vof {
 
@@ -66,27 +65,19 @@ std::unique_ptr<Stream> TargetConnection::NewStream() {
 }
 
 void TargetConnection::StartControl(std::shared_ptr<ControlPlace> place) {
-  const auto start = [&](auto stream) {
+  WithCodec(endpoint_.dialect(), [&]<Codec C>() {
+    auto stream = NewStream<TargetStream<C>>();
     stream->StartControl(std::move(place));
     queue_ = std::move(stream);
-  };
-  if (endpoint_.dialect() == Dialect::kV5) {
-    start(NewStream<TargetStream<V5>>());
-  } else {
-    start(NewStream<TargetStream<Ref>>());
-  }
+  });
 }
 
 void TargetConnection::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device) {
-  const auto start = [&](auto stream) {
+  WithCodec(endpoint_.dialect(), [&]<Codec C>() {
+    auto stream = NewStream<TargetStream<C>>();
     stream->StartQueue(std::move(grant), std::move(device));
     queue_ = std::move(stream);
-  };
-  if (endpoint_.dialect() == Dialect::kV5) {
-    start(NewStream<TargetStream<V5>>());
-  } else {
-    start(NewStream<TargetStream<Ref>>());
-  }
+  });
 }
 
 bool TargetConnection::Advance(MonotonicTime now) {

@@ -5,8 +5,7 @@
 
 #include "core/wire/connect_body.h"
 #include "core/wire/detect.h"
-#include "core/wire/ref.h"
-#include "core/wire/v5.h"
+#include "core/wire/with_codec.h"
 
 namespace vof {
 
@@ -165,11 +164,8 @@ void TargetEndpoint::Refuse(Cause cause, std::string why) {
   Completion completion;
   completion.command_id = connect_.command_id;
   completion.cause = cause;
-  if (dialect_ == Dialect::kV5) {
-    V5::EncodeCompletion(CommandKind::kConnect, completion, refusal_);
-  } else {
-    Ref::EncodeCompletion(CommandKind::kConnect, completion, refusal_);
-  }
+  WithCodec(dialect_,
+            [&]<Codec C>() { C::EncodeCompletion(CommandKind::kConnect, completion, refusal_); });
   phase_ = Phase::kRefused;
   const bool is_control = connect_.instance_id == kControlInstanceId;
   TargetEvent event =

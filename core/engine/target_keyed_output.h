@@ -7,7 +7,6 @@
 #ifndef VOF_CORE_ENGINE_TARGET_KEYED_OUTPUT_H_
 #define VOF_CORE_ENGINE_TARGET_KEYED_OUTPUT_H_
 
-#include "core/base/check.h"
 #include "core/base/quoted.h"
 #include "core/engine/target_keyed.h"  // IWYU pragma: keep
 
@@ -336,11 +335,7 @@ void TargetKeyed<C>::End() {
   link_->queue = nullptr;
   life_.Arrive();
   if (!queue_) return;
-  queue_->Abandon();
-  constexpr int kPolls = 1000;
-  for (int i = 0; i < kPolls && queue_->device_in_flight() > 0; ++i) queue_->Poll();
-  Check(queue_->device_in_flight() == 0, "an engine ends after its device requests have completed");
-  queue_->DropCompleted();
+  queue_->End();
 }
 
 template <Codec C>

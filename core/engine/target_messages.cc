@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include "core/wire/ref.h"
-#include "core/wire/v5.h"
+#include "core/wire/with_codec.h"
 
 namespace vof {
 
@@ -90,27 +89,19 @@ std::unique_ptr<Keyed> TargetMessages::NewKeyed() {
 }
 
 void TargetMessages::StartControl(std::shared_ptr<ControlPlace> place) {
-  const auto start = [&](auto keyed) {
+  WithCodec(endpoint_.dialect(), [&]<Codec C>() {
+    auto keyed = NewKeyed<TargetKeyed<C>>();
     keyed->StartControl(std::move(place));
     queue_ = std::move(keyed);
-  };
-  if (endpoint_.dialect() == Dialect::kV5) {
-    start(NewKeyed<TargetKeyed<V5>>());
-  } else {
-    start(NewKeyed<TargetKeyed<Ref>>());
-  }
+  });
 }
 
 void TargetMessages::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device) {
-  const auto start = [&](auto keyed) {
+  WithCodec(endpoint_.dialect(), [&]<Codec C>() {
+    auto keyed = NewKeyed<TargetKeyed<C>>();
     keyed->StartQueue(std::move(grant), std::move(device), keyed_.lends_registered);
     queue_ = std::move(keyed);
-  };
-  if (endpoint_.dialect() == Dialect::kV5) {
-    start(NewKeyed<TargetKeyed<V5>>());
-  } else {
-    start(NewKeyed<TargetKeyed<Ref>>());
-  }
+  });
 }
 
 bool TargetMessages::Advance(MonotonicTime now) {

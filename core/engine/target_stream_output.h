@@ -7,7 +7,6 @@
 #ifndef VOF_CORE_ENGINE_TARGET_STREAM_OUTPUT_H_
 #define VOF_CORE_ENGINE_TARGET_STREAM_OUTPUT_H_
 
-#include "core/base/check.h"
 #include "core/base/quoted.h"
 #include "core/engine/target_stream.h"  // IWYU pragma: keep
 
@@ -308,11 +307,7 @@ void TargetStream<C>::End() {
   life_.Arrive();
   if (!queue_) return;
   DropReceiving();
-  queue_->Abandon();
-  constexpr int kPolls = 1000;
-  for (int i = 0; i < kPolls && queue_->device_in_flight() > 0; ++i) queue_->Poll();
-  Check(queue_->device_in_flight() == 0, "an engine ends after its device requests have completed");
-  queue_->DropCompleted();
+  queue_->End();
 }
 
 template <Codec C>

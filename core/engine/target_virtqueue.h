@@ -23,6 +23,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/device/device.h"
 #include "core/engine/credit_window.h"
 #include "core/engine/queue_end.h"
@@ -176,6 +177,15 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     CancelReservation();
     if (device_in_flight_ > 0) device_->CancelAll();
     while (!sent_.empty()) Release(sent_.PopFront());
+    DropCompleted();
+  }
+  // Before its engine is destroyed. A device that still had requests would write into memory that
+  // is gone, so there is nothing to go on with.
+  void End() {
+    Abandon();
+    constexpr int kPolls = 1000;
+    for (int i = 0; i < kPolls && device_in_flight_ > 0; ++i) Poll();
+    Check(device_in_flight_ == 0, "an engine ends after its device requests have completed");
     DropCompleted();
   }
   void DropCompleted() {

@@ -145,7 +145,7 @@ ExitCode Output::Finish(const absl::Status& status) {
 }
 
 void Output::PrintStatus(const absl::Status& status) const {
-  PrintError(Prefix(), Printable(std::string(status.message())));
+  PrintError(Prefix(), std::string(status.message()));
 }
 
 std::string Output::Prefix() const { return absl::StrCat("vof", verb_.empty() ? "" : " ", verb_); }
