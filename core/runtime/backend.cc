@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/backend.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "absl/strings/str_join.h"
 
 namespace vof {
+
+std::unique_ptr<Connection> Link::Attach(std::unique_ptr<StreamEngine>) { return nullptr; }
+std::unique_ptr<Connection> Link::AttachMessages(std::unique_ptr<MessageEngine>) { return nullptr; }
 
 absl::StatusOr<Backend*> BackendRegistry::Find(std::string_view scheme) const {
   const auto it = backends_.find(scheme);

@@ -24,22 +24,29 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/time.h"
+#include "core/engine/message_engine.h"
 #include "core/engine/stream_engine.h"
 #include "core/runtime/connection.h"
 #include "core/runtime/reactor.h"
 #include "core/runtime/uri.h"
 #include "core/transport/byte_stream.h"
+#include "core/transport/domain.h"
 
 namespace vof {
 
-// An established transport that no engine drives yet. Destroying it closes it.
+// An established transport that no engine drives yet. Destroying it closes it. transmission() says
+// which of the two kinds of engine it takes, once; the connection is then added to a reactor.
 class Link {
  public:
   virtual ~Link() = default;
   virtual const PeerIdentity& peer() const = 0;
   virtual Transmission transmission() const = 0;
-  // Once, for transmission() == kStream. The connection is then added to a reactor.
-  virtual std::unique_ptr<Connection> Attach(std::unique_ptr<StreamEngine> engine) = 0;
+  // kStream. Null otherwise.
+  virtual std::unique_ptr<Connection> Attach(std::unique_ptr<StreamEngine> engine);
+  // kKeyed. Null otherwise.
+  virtual std::unique_ptr<Connection> AttachMessages(std::unique_ptr<MessageEngine> engine);
+  // kKeyed: where memory that the engine names is registered. Null otherwise.
+  virtual std::shared_ptr<Domain> domain() const { return nullptr; }
 };
 
 // Takes what a listener accepted; called on the listener's reactor.

@@ -144,7 +144,7 @@ absl::StatusOr<Uri> ParseUri(std::string_view text) {
   if (slash != std::string_view::npos) {
     if (absl::Status s = ParseName(text, rest.substr(slash + 1), &uri); !s.ok()) return s;
   }
-  if (absl::Status s = ParseUriOptions(query, &uri.options); !s.ok())
+  if (absl::Status s = ParseUriOptions(query, uri.scheme, &uri.options); !s.ok())
     return Bad(text, std::string_view(s.message().data(), s.message().size()));
   return uri;
 }

@@ -36,6 +36,9 @@ struct UriOptions {
   // Until the answer to a request, or to a command of a device that is ready; 0: none.
   Nanoseconds io_timeout = 30 * kNanosecondsPerSecond;
   Nanoseconds keepalive = 10 * kNanosecondsPerSecond;  // 0: none
+  // For one scheme each; ParseUri refuses them in others.
+  std::string provider;                               // ofi: of libfabric; empty: its first choice
+  Transmission transmission = Transmission::kStream;  // loop: what to connect with
 };
 
 // What the times of a URI may be.
@@ -56,6 +59,7 @@ struct UriKeyHelp {
   std::string meaning;
   std::string allowed;        // "a number from 1 to 256"
   std::string default_value;  // in words where there is no value for it
+  std::string scheme;         // the only one that takes it; empty: each
 };
 std::vector<UriKeyHelp> DescribeUriKeys();
 

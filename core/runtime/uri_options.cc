@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/uri_options.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/limits.h"
 #include "core/runtime/uri_text.h"
@@ -38,6 +40,7 @@ struct Key {
   std::string (*allowed)();
   std::string (*default_value)();  // in words where there is no value for it
   bool (*set)(std::string_view value, UriOptions* options);
+  std::string_view scheme = {};  // the only one that takes it; empty: each
 };
 
 constexpr size_t kMaxNameBytes = kVqnFieldBytes - 1;
@@ -58,6 +61,32 @@ constexpr Key kDialect = {"dialect", "what to speak", [] { return std::string("v
                             options->dialect = value == "ref" ? Dialect::kRef : Dialect::kV5;
                             return value == "v5" || value == "ref";
                           }};
+
+constexpr size_t kMaxProviderBytes = 64;
+
+constexpr Key kProvider = {
+    "provider",
+    "libfabric's provider, as fi_info names it",
+    [] { return absl::StrCat("a name such as tcp or shm, at most ", kMaxProviderBytes, " bytes"); },
+    [] { return std::string("the first that libfabric offers"); },
+    [](std::string_view value, UriOptions* options) {
+      options->provider = std::string(value);
+      return !value.empty() && value.size() <= kMaxProviderBytes &&
+             std::all_of(value.begin(), value.end(),
+                         [](char c) { return absl::ascii_isalnum(c) || c == '_' || c == ';'; });
+    },
+    "ofi"};
+
+constexpr Key kTransmission = {"transmission",
+                               "how data travels",
+                               [] { return std::string("stream or keyed"); },
+                               [] { return std::string("stream"); },
+                               [](std::string_view value, UriOptions* options) {
+                                 options->transmission = value == "keyed" ? Transmission::kKeyed
+                                                                          : Transmission::kStream;
+                                 return value == "stream" || value == "keyed";
+                               },
+                               "loop"};
 
 template <uint16_t UriOptions::*kField, uint16_t kLargest>
 bool SetCount(std::string_view value, UriOptions* options) {
@@ -90,7 +119,7 @@ constexpr Key DurationKey(std::string_view name, std::string_view meaning) {
           }};
 }
 
-constexpr std::array<Key, 7> kKeys = {{
+constexpr std::array<Key, 9> kKeys = {{
     kInitiatorName,
     kQueues,
     kQueueSize,
@@ -101,6 +130,8 @@ constexpr std::array<Key, 7> kKeys = {{
         "io_timeout", "until the answer to a request or to a command of a device that is ready"),
     DurationKey<&UriOptions::keepalive, kKeepaliveRange>(
         "keepalive", "between two signs of life, and until the answer to one (v5)"),
+    kProvider,
+    kTransmission,
 }};
 
 const Key* FindKey(std::string_view name) {
@@ -110,24 +141,35 @@ const Key* FindKey(std::string_view name) {
   return nullptr;
 }
 
-std::string KnownKeys() {
+// With no scheme: all.
+bool Takes(std::string_view scheme, const Key& key) {
+  return scheme.empty() || key.scheme.empty() || key.scheme == scheme;
+}
+
+std::string KnownKeys(std::string_view scheme) {
   std::string known;
   for (const Key& key : kKeys) {
+    if (!Takes(scheme, key)) continue;
     absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(key.name));
   }
   return known;
 }
 
-absl::Status UnknownKey(std::string_view name) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown key '", std::string(name), "' (known: ", KnownKeys(), ")"));
+absl::Status UnknownKey(std::string_view name, std::string_view scheme) {
+  const Key* key = FindKey(name);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown key '", std::string(name), "'",
+      key == nullptr ? "" : absl::StrCat(", which is for ", std::string(key->scheme), ":// only"),
+      " (known: ", KnownKeys(scheme), ")"));
 }
 
-absl::Status ParseOption(std::string_view option, std::vector<std::string>* seen,
-                         UriOptions* options) {
+absl::Status ParseOption(std::string_view option, std::string_view scheme,
+                         std::vector<std::string>* seen, UriOptions* options) {
   const size_t equals = option.find('=');
   const std::optional<std::string> name = PercentDecode(option.substr(0, equals));
-  if (!name.has_value() || FindKey(*name) == nullptr) return UnknownKey(option.substr(0, equals));
+  if (!name.has_value()) return UnknownKey(option.substr(0, equals), scheme);
+  const Key* key = FindKey(*name);
+  if (key == nullptr || !Takes(scheme, *key)) return UnknownKey(*name, scheme);
   if (equals == std::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("key '", *name, "' has no value"));
   }
@@ -147,7 +189,7 @@ absl::Status ParseOption(std::string_view option, std::vector<std::string>* seen
 
 absl::Status SetUriOption(std::string_view name, std::string_view value, UriOptions* options) {
   const Key* key = FindKey(name);
-  if (key == nullptr) return UnknownKey(name);
+  if (key == nullptr) return UnknownKey(name, /*scheme=*/"");
   return key->set(value, options) ? absl::OkStatus() : Bad(name, value, key->allowed());
 }
 
@@ -162,8 +204,8 @@ std::vector<UriKeyHelp> DescribeUriKeys() {
   std::vector<UriKeyHelp> all;
   all.reserve(std::size(kKeys));
   for (const Key& key : kKeys) {
-    all.push_back(
-        {std::string(key.name), std::string(key.meaning), key.allowed(), key.default_value()});
+    all.push_back({std::string(key.name), std::string(key.meaning), key.allowed(),
+                   key.default_value(), std::string(key.scheme)});
   }
   return all;
 }
@@ -196,14 +238,14 @@ std::string FormatUriDuration(Nanoseconds duration) {
   return absl::StrCat(duration / kNanosecondsPerMillisecond, "ms");
 }
 
-absl::Status ParseUriOptions(std::string_view query, UriOptions* options) {
+absl::Status ParseUriOptions(std::string_view query, std::string_view scheme, UriOptions* options) {
   std::vector<std::string> seen;
   while (!query.empty()) {
     const size_t end = query.find('&');
     const std::string_view option = query.substr(0, end);
     query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
     if (option.empty()) continue;
-    if (absl::Status s = ParseOption(option, &seen, options); !s.ok()) return s;
+    if (absl::Status s = ParseOption(option, scheme, &seen, options); !s.ok()) return s;
   }
   return CheckUriOptions(*options);
 }
@@ -228,6 +270,8 @@ std::string FormatUriOptions(const UriOptions& options) {
     add("io_timeout", FormatUriDuration(options.io_timeout));
   if (options.keepalive != defaults.keepalive)
     add("keepalive", FormatUriDuration(options.keepalive));
+  if (!options.provider.empty()) add("provider", PercentEncode(options.provider, ";"));
+  if (options.transmission == Transmission::kKeyed) add("transmission", "keyed");
   return query;
 }
 

@@ -14,8 +14,8 @@
 
 namespace vof {
 
-// An error names the key and what is known or allowed.
-absl::Status ParseUriOptions(std::string_view query, UriOptions* options);
+// An error names the key and what is known or allowed with this scheme.
+absl::Status ParseUriOptions(std::string_view query, std::string_view scheme, UriOptions* options);
 // Those that differ from the defaults; empty when none does.
 std::string FormatUriOptions(const UriOptions& options);
 

@@ -151,14 +151,15 @@ TEST(UriTest, KeepaliveHasARange) {
 // What help and documents say of a key is what the parser takes.
 TEST(UriTest, EveryKeyIsDescribed) {
   const std::vector<UriKeyHelp> keys = DescribeUriKeys();
-  ASSERT_EQ(keys.size(), 7u);
+  ASSERT_EQ(keys.size(), 9u);
   for (const UriKeyHelp& key : keys) {
+    const std::string device = (key.scheme.empty() ? "tcp" : key.scheme) + "://h/d";
     EXPECT_FALSE(key.meaning.empty()) << key.name;
-    EXPECT_THAT(ErrorOf("tcp://h/d?" + key.name + "="), HasSubstr(key.allowed));
+    EXPECT_THAT(ErrorOf(device + "?" + key.name + "="), HasSubstr(key.allowed));
     const bool is_value = key.default_value.find(' ') == std::string::npos;
     if (!is_value) continue;
-    const std::string text = "tcp://h/d?" + key.name + "=" + key.default_value;
-    const bool same_as_absent = FormatUri(Parsed(text)) == "tcp://h/d";
+    const std::string text = device + "?" + key.name + "=" + key.default_value;
+    const bool same_as_absent = FormatUri(Parsed(text)) == device;
     EXPECT_TRUE(same_as_absent || key.name == "queues") << text;
   }
 }
@@ -214,6 +215,22 @@ TEST(UriTest, FlagsAreHeldToTheRulesOfTheirKeys) {
   }
   EXPECT_THAT(std::string(SetUriOption("colour", "blue", &options).message()),
               HasSubstr("known: ivqn"));
+}
+
+TEST(UriTest, KeysOfOneSchemeAreRefusedInOthers) {
+  const Uri ofi = Parsed("ofi://h/d?provider=tcp;ofi_rxm");
+  EXPECT_EQ(ofi.options.provider, "tcp;ofi_rxm");
+  EXPECT_EQ(FormatUri(ofi), "ofi://h/d?provider=tcp;ofi_rxm");
+  const Uri loop = Parsed("loop:///d?transmission=keyed");
+  EXPECT_EQ(loop.options.transmission, Transmission::kKeyed);
+  EXPECT_EQ(FormatUri(loop), "loop:///d?transmission=keyed");
+  EXPECT_THAT(ErrorOf("tcp://h/d?provider=tcp"),
+              AllOf(HasSubstr("unknown key 'provider', which is for ofi:// only"),
+                    HasSubstr("keepalive)")));
+  EXPECT_THAT(ErrorOf("ofi://h/d?transmission=keyed"), HasSubstr("for loop:// only"));
+  EXPECT_THAT(ErrorOf("ofi://h/d?colour=blue"), HasSubstr("keepalive, provider)"));
+  EXPECT_THAT(ErrorOf("ofi://h/d?provider=a%20b"), HasSubstr("a name such as tcp or shm"));
+  EXPECT_THAT(ErrorOf("loop:///d?transmission=ring"), HasSubstr("stream or keyed"));
 }
 
 TEST(UriTest, EmptyOptionsAreSkipped) {

@@ -34,10 +34,12 @@ constexpr const char* kFooter =
     "  vof copy --json image.raw tcp://storage/disk0\n"
     "  vof VERB --help";
 
-std::string Footer() {
+std::string Footer(const BackendRegistry& backends) {
   std::string footer = "\nURI keys, as in tcp://storage/disk0?queues=4&io_timeout=1m:\n";
   for (const UriKeyHelp& key : DescribeUriKeys()) {
-    absl::StrAppendFormat(&footer, "  %-16s%s\n  %16s%s (default: %s)\n", key.name, key.meaning, "",
+    if (!key.scheme.empty() && !backends.Find(key.scheme).ok()) continue;
+    absl::StrAppendFormat(&footer, "  %-16s%s%s\n  %16s%s (default: %s)\n", key.name,
+                          key.scheme.empty() ? "" : key.scheme + "://: ", key.meaning, "",
                           key.allowed, key.default_value);
   }
   absl::StrAppendFormat(&footer, "\nA size is %s;\ntimes are 500us, 20ms, 10s.\n\n", kSizeForm);
@@ -62,8 +64,8 @@ int RunProgram(int argc, const char* const* argv, BackendRegistry& backends) {
   const std::vector<Verb> verbs = AllVerbs();
   CommonFlags flags;
   const CommandLine line = ParseCommandLine(
-      {.name = "vof", .version = kVersion, .description = kDescription, .footer = Footer()}, verbs,
-      &flags, argc, argv);
+      {.name = "vof", .version = kVersion, .description = kDescription, .footer = Footer(backends)},
+      verbs, &flags, argc, argv);
   Output output(line.verb == nullptr ? "" : line.verb->name,
                 {.json = flags.json, .quiet = flags.quiet});
   if (!line.status.ok()) return ToInt(output.Finish(line.status));
