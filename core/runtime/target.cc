@@ -38,7 +38,7 @@ absl::Status TargetServer::RemoveDevice(std::string_view name) {
 }
 
 absl::StatusOr<Uri> TargetServer::Listen(std::string_view uri) {
-  absl::StatusOr<Uri> parsed = ParseUri(uri);
+  absl::StatusOr<Uri> parsed = ParseListenerUri(uri);
   if (!parsed.ok()) return parsed.status();
   absl::StatusOr<Backend*> backend = registry_->Find(parsed->scheme);
   if (!backend.ok()) return backend.status();
