@@ -97,6 +97,14 @@ size_t TargetServer::num_connections() const {
   return shards_ == nullptr ? 0 : shards_->num_connections();
 }
 
+uint64_t TargetServer::num_ended_connections() const {
+  return shards_ == nullptr ? 0 : shards_->num_ended();
+}
+
+void TargetServer::TrimPools() {
+  if (shards_ != nullptr) shards_->TrimPools();
+}
+
 void TargetServer::CloseListeners() {
   std::vector<std::unique_ptr<Listener>> closing;
   {
