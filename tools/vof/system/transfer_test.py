@@ -175,14 +175,6 @@ class CopyTest(VofTestCase):
         document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', '--prefix',
                                         self.path('changed'), self.uri('mem'))
         self.assertEqual((document['equal'], document['first_difference']), (False, 1234567))
-        self.assert_fails(vof_case.DATA_DIFFER,
-                          ['verify', self.path('changed'), self.uri('mem')], 'sizes differ',
-                          '--prefix')
-        document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', self.path('changed'),
-                                        self.uri('mem'))
-        self.assertEqual((document['equal'], document['first_difference'], document['bytes']),
-                         (False, None, 0))
-        self.assertEqual((document['first_bytes'], document['second_bytes']), (2 * MIB, 64 * MIB))
         document = self.json('verify', '--length', '1M', self.path('changed'), self.uri('mem'))
         self.assertEqual((document['equal'], document['bytes'], document['first_difference']),
                          (True, MIB, None))
@@ -191,6 +183,28 @@ class CopyTest(VofTestCase):
         data = random_bytes(MIB + 512)
         document = self.json_of_failure(vof_case.FAILED, 'copy', '--depth', '4', '-',
                                         self.uri('small'), stdin=data)
+    def test_verify_of_different_sizes_compares_what_both_have(self):
+        data = bytearray(random_bytes(2 * MIB))
+        self.ok('write', '-q', self.uri('mem'), stdin=bytes(data))
+        same = self.path('same', bytes(data))
+        data[1234567] ^= 1
+        changed = self.path('changed', bytes(data))
+        empty = self.path('empty', b'')
+        for pair in ((same, self.uri('mem')), (self.uri('mem'), same)):
+            sizes = [2 * MIB if side == same else 64 * MIB for side in pair]
+            self.assert_fails(vof_case.DATA_DIFFER, ['verify', *pair], 'sizes differ', '--prefix',
+                              '2097152 bytes', '67108864 bytes', 'is equal')
+            document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', *pair)
+            self.assertEqual((document['equal'], document['first_difference'], document['bytes']),
+                             (False, 2 * MIB, 2 * MIB))
+            self.assertEqual([document['first_bytes'], document['second_bytes']], sizes)
+        self.assert_fails(vof_case.DATA_DIFFER, ['verify', changed, self.uri('mem')],
+                          'offset 1234567', 'sizes differ', '2097152 bytes', '67108864 bytes')
+        for path, offset in ((changed, 1234567), (empty, 0)):
+            document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', path, self.uri('mem'))
+            self.assertEqual((document['equal'], document['first_difference']), (False, offset))
+        self.ok('verify', '-q', '--prefix', same, self.uri('mem'))
+
         self.assertEqual(document['prefix_bytes'], MIB)
         self.assertIn('the first 1048576 bytes (1 MiB) are copied', document['error']['message'])
         self.assertEqual(self.ok('read', self.uri('small')), data[:MIB])
