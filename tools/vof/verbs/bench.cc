@@ -45,8 +45,9 @@ absl::StatusOr<BenchOptions> Understand(const BenchFlags& flags) {
   options.spin = static_cast<Nanoseconds>(flags.spin_us) * 1000;
   if (!flags.cpus.empty()) {
     const auto cpus = ParseCpuList(flags.cpus);
-    if (!cpus.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--cpus: ", cpus.status().message()));
+    const absl::Status usable = cpus.ok() ? CheckUsable(*cpus) : cpus.status();
+    if (!usable.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--cpus: ", usable.message()));
     }
     options.cpus = *cpus;
   }
