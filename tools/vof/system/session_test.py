@@ -172,18 +172,38 @@ class FailureTest(VofTestCase):
             self.assert_fails(vof_case.TIMEOUT, ['info', '--timeout', '300ms', uri], '127.0.0.1')
             self.assert_fails(vof_case.TIMEOUT, ['info', uri + '?connect_timeout=300ms'])
 
-    def test_peer_that_talks_nonsense(self):
+    def test_services_that_are_no_targets(self):
+        greetings = {'ssh': b'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' * 4,
+                     'http': b'HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n'}
+        for dialect in ('v5', 'ref'):
+            for name, greeting in greetings.items():
+                with self.subTest(name, dialect=dialect):
+                    self.check_no_target(dialect, greeting, vof_case.FAILED)
+            with self.subTest('closes', dialect=dialect):
+                self.check_no_target(dialect, b'', vof_case.FAILED)
+        # MySQL: zeros where a target has the number of the command, which is 0.
+        self.check_no_target('v5', b'\x4a\0\0\0\n8.0.36\0' + bytes(60), vof_case.REFUSED)
+
+    def check_no_target(self, dialect, greeting, code):
         with socket.socket() as sock:
             sock.bind(('127.0.0.1', 0))
             sock.listen()
             uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk'
-            process = subprocess.Popen([vof_case.VOF, 'info', uri], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE)
+            process = subprocess.Popen([vof_case.VOF, 'info', '--dialect', dialect, uri],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             peer, _ = sock.accept()
-            peer.sendall(b'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' * 4)
+            place = f'127.0.0.1:{sock.getsockname()[1]}'
+            if not greeting.startswith(b'SSH'):
+                peer.recv(1)  # it has sent its Connect
+            peer.sendall(greeting)
+            if not greeting:
+                peer.close()
             out, error = process.communicate(timeout=vof_case.TIMEOUT_S)
             peer.close()
-        self.assertEqual((process.returncode, out), (vof_case.FAILED, b''), error)
+        self.assertEqual(out, b'', error)
+        self.assertEqual(process.returncode, code, error)
+        self.assertIn(f'listens at {place}', error.decode())
+        self.assertIn('vof target', error.decode())
 
     def test_unsupported(self):
         self.assert_fails(vof_case.UNSUPPORTED, ['bench', '--rw', 'write', self.uri('fixed')],
