@@ -21,8 +21,10 @@ namespace vof {
 // one that the flags do not fit.
 absl::StatusOr<Uri> ResolveUri(const std::string& text, const VerbContext& context);
 
-absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context,
-                                                   DeviceClientOptions options = {});
+absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context);
+// A device of any type.
+absl::StatusOr<std::unique_ptr<DeviceClient>> OpenDevice(const std::string& text,
+                                                         VerbContext* context);
 
 // "tcp://192.0.2.7:8549": who answered.
 std::string AddressOf(const DeviceClient& device);

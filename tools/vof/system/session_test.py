@@ -138,6 +138,12 @@ class FailureTest(VofTestCase):
             with self.subTest(verb):
                 self.assert_fails(vof_case.CANNOT_CONNECT, [verb, uri], '127.0.0.1')
 
+    def test_loop_lives_in_one_process(self):
+        for verb in (['info'], ['ping'], ['flush'], ['verify', self.uri('mem')]):
+            with self.subTest(verb):
+                self.assert_fails(vof_case.CANNOT_CONNECT, verb + ['loop:///x'], 'one process',
+                                  'only bench', 'vof bench loop:///')
+
     def test_name_that_does_not_resolve(self):
         self.assert_fails(vof_case.CANNOT_CONNECT, ['info', 'tcp://no-such-host.invalid/disk'],
                           'no-such-host.invalid')
