@@ -39,6 +39,7 @@ absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, Verb
   if (!uri.ok()) return uri.status();
   auto disk = BlkClient::Connect(*uri, &context->backends, {});
   if (!disk.ok()) return Explained(*uri, disk.status());
+  NoteFewerQueues((*disk)->device(), &context->output);
   return disk;
 }
 
@@ -48,7 +49,17 @@ absl::StatusOr<std::unique_ptr<DeviceClient>> OpenDevice(const std::string& text
   if (!uri.ok()) return uri.status();
   auto device = DeviceClient::Connect(*uri, &context->backends, {});
   if (!device.ok()) return Explained(*uri, device.status());
+  NoteFewerQueues(**device, &context->output);
   return device;
+}
+
+void NoteFewerQueues(const DeviceClient& device, Output* output) {
+  const size_t wanted = device.uri().options.queues;
+  if (wanted <= device.num_queues()) return;
+  Uri bare = device.uri();
+  bare.options = UriOptions{};
+  output->Note(absl::StrCat(wanted, " virtqueues are wanted, ", FormatUri(bare), " has ",
+                            device.num_queues(), ": using ", device.num_queues()));
 }
 
 std::string AddressOf(const DeviceClient& device) {

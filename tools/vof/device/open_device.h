@@ -26,6 +26,9 @@ absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, Verb
 absl::StatusOr<std::unique_ptr<DeviceClient>> OpenDevice(const std::string& text,
                                                          VerbContext* context);
 
+// Says when the device has fewer virtqueues than its URI asks for; it is used with those.
+void NoteFewerQueues(const DeviceClient& device, Output* output);
+
 // "tcp://192.0.2.7:8549": who answered.
 std::string AddressOf(const DeviceClient& device);
 

@@ -44,6 +44,33 @@ class InfoTest(VofTestCase):
         queues = self.json('info', self.uri('mem', '?queues=3&queue_size=64'))['queues']
         self.assertEqual(queues['sizes'], [64, 64, 64])
 
+    def test_the_largest_transfer_is_what_may_be_sent(self):
+        for dialect, size in (('v5', 4 * MIB), ('ref', MIB)):
+            limits = self.json('info', '--dialect', dialect, self.uri('mem'))['limits']
+            self.assertEqual(limits['max_transfer_bytes'], size)
+            self.assertEqual((limits['max_out_bytes'], limits['max_in_bytes']),
+                             (size + 16, size + 1))
+            text = self.ok('info', '--dialect', dialect, self.uri('mem')).decode()
+            self.assertIn(f'{size} bytes) of data in one request', text)
+            bench = ['bench', '--ops', '4', '--depth', '1', '--quiet', '--dialect', dialect]
+            self.ok(*bench, '--bs', str(size), self.uri('mem'))
+            self.assert_fails(vof_case.USAGE, bench + ['--bs', str(2 * size), self.uri('mem')],
+                              str(size))
+
+    def test_more_queues_than_there_are_is_a_note(self):
+        wide = self.uri('mem', '?queues=256')
+        info = self.json('info', wide)
+        self.assertEqual(len(info['queues']['sizes']), 4)
+        self.assertEqual(len(info['notes']), 1)
+        for part in ('256', 'has 4', 'using 4'):
+            self.assertIn(part, info['notes'][0])
+        for verb in (['info'], ['read', '--length', '512'], ['ping', '-c', '1'],
+                     ['bench', '--ops', '100']):
+            code, _, error = self.run_vof(*verb, wide)
+            self.assertEqual((code, error), (vof_case.OK, f'vof {verb[0]}: {info["notes"][0]}\n'))
+        self.assertNotIn('notes', self.json('info', self.uri('mem', '?queues=4')))
+        self.assertNotIn('notes', self.json('info', '--quiet', wide))
+
     def test_lists_are_lists_when_empty(self):
         out = self.ok('info', '--json', '--dialect', 'ref', self.uri('mem'))
         self.assertIn(b'"transport":[]', out)
