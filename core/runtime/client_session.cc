@@ -247,7 +247,8 @@ absl::Status ClientSession::Explained(const absl::Status& why) const {
       return WithHint(
           absl::StrCat("whatever listens at ", place, " does not seem to be a vof target"), why);
     case FailureKind::kLost:
-      return WithHint(absl::StrCat("there was no answer to connect: what listens at ", place,
+    case FailureKind::kTimedOut:
+      return WithHint(absl::StrCat("what listens at ", place,
                                    " may be no vof target, or one that takes no more connections"),
                       why);
     default:
