@@ -237,7 +237,27 @@ absl::Status ClientSession::WaitFor(std::function<bool()> reached, const char* w
 
 // --- Ending ---
 
-void ClientSession::OnEnded(const absl::Status& why) {
+// Before a target has answered, it is doubtful that there is one.
+absl::Status ClientSession::Explained(const absl::Status& why) const {
+  if (control_ == nullptr || control_->session().met_a_target()) return why;
+  const std::string place = absl::StrCat(peer_.address, ":", peer_.port);
+  switch (FailureKindOf(why)) {
+    case FailureKind::kProtocol:
+    case FailureKind::kRefused:
+      return WithHint(
+          absl::StrCat("whatever listens at ", place, " does not seem to be a vof target"), why);
+    case FailureKind::kLost:
+    case FailureKind::kTimedOut:
+      return WithHint(absl::StrCat("what listens at ", place,
+                                   " may be no vof target, or one that takes no more connections"),
+                      why);
+    default:
+      return why;
+  }
+}
+
+void ClientSession::OnEnded(const absl::Status& ended) {
+  const absl::Status why = Explained(ended);
   const bool established = signal_->Read([&] { return ready_; });
   signal_->Change([&] {
     status_ = Detached(why);

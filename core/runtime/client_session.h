@@ -95,7 +95,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   absl::Status FirstFailure() const;
   // Runs `work` on the control queue's reactor, with null when the control queue has ended.
   void Post(std::function<void(InitiatorSession*, const absl::Status& ended)> work);
-  void OnEnded(const absl::Status& why);
+  void OnEnded(const absl::Status& ended);
+  absl::Status Explained(const absl::Status& why) const;
   std::string Context() const;
 
   const Uri uri_;

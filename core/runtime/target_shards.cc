@@ -71,6 +71,7 @@ void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
     shard->load -= *weight;
     // Under the lock to the end: who sees the last one go may destroy all this.
     const std::lock_guard<std::mutex> lock(mutex_);
+    ++num_ended_;
     --shard->num_connections;
     connection_ended_.notify_all();
   });
@@ -106,6 +107,10 @@ TargetCounters TargetShards::Counters() {
       total.io += engine->endpoint().counters();
   });
   return total;
+}
+
+void TargetShards::TrimPools() {
+  OnEach([](Shard* shard) { shard->thread->reactor()->pool().Trim(); });
 }
 
 void TargetShards::DrainSome(Nanoseconds stall_timeout) {

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -43,7 +44,9 @@ class TargetShards {
   void Accept(std::unique_ptr<Link> link);
   // Those on their way to a reactor included.
   size_t num_connections() const;
+  uint64_t num_ended() const { return num_ended_.load(); }
   TargetCounters Counters();
+  void TrimPools();
 
   // One step of a drain: begins it where it can begin, closes what has ended.
   void DrainSome(Nanoseconds stall_timeout);
@@ -75,6 +78,7 @@ class TargetShards {
   TargetDirectory directory_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::atomic<size_t> next_shard_{0};
+  std::atomic<uint64_t> num_ended_{0};  // connections
   std::mutex mutex_;
   std::condition_variable connection_ended_;  // a hint: waiters look again anyway
 };
