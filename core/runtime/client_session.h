@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/engine/initiator_control_stream.h"
+#include "core/engine/initiator_control.h"
 #include "core/engine/initiator_session.h"
 #include "core/engine/initiator_status.h"
 #include "core/runtime/backend.h"
@@ -88,8 +88,9 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   absl::StatusOr<std::unique_ptr<Link>> Dial();
   void StartControl(std::unique_ptr<Link> link);
   InitiatorSessionOptions SessionOptions();
-  template <typename C>
-  std::unique_ptr<StreamEngine> MakeControl(InitiatorSessionOptions options);
+  // On the reactor's thread.
+  absl::StatusOr<std::unique_ptr<Connection>> AttachControl(Link* link,
+                                                            InitiatorSessionOptions options);
   absl::Status OpenVirtqueues();
   absl::Status WaitFor(std::function<bool()> reached, const char* what);
   absl::Status FirstFailure() const;

@@ -24,15 +24,15 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/time.h"
+#include "core/engine/queue_engine.h"
 #include "core/engine/target_directory.h"
+#include "core/engine/target_endpoint.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/reactor_thread.h"
 #include "core/runtime/target_counters.h"
 #include "core/runtime/target_options.h"
 
 namespace vof {
-
-class TargetConnection;
 
 class TargetShards {
  public:
@@ -60,11 +60,18 @@ class TargetShards {
 
  private:
   // One reactor and what it serves. All but the atomics belong to the reactor's thread.
+  struct Served {
+    std::unique_ptr<Connection> connection;  // null once the reactor has it
+    QueueEngine* engine = nullptr;
+    TargetEndpoint* endpoint = nullptr;
+    // It has ended by a drain, nobody waits for an answer: the transport need not linger.
+    bool drained_idle() const { return engine->finished() && endpoint->drained_idle(); }
+  };
   struct Shard {
     std::unique_ptr<ReactorThread> thread;
     std::atomic<int> load{0};
     std::atomic<size_t> num_connections{0};
-    std::unordered_map<Connection*, TargetConnection*> connections;
+    std::unordered_map<Connection*, Served> connections;
     TargetCounters counters;
     TargetObserver observer;
   };
@@ -72,6 +79,8 @@ class TargetShards {
   explicit TargetShards(const TargetServerOptions& options) : directory_(options.limits) {}
   Shard* LeastLoaded();
   void Attach(Shard* shard, std::unique_ptr<Link> link);
+  absl::StatusOr<Served> MakeEngine(Shard* shard, Link* link);
+  void OnEnded(Shard* shard, int weight);
   // Runs `work` on each reactor in turn.
   void OnEach(const std::function<void(Shard*)>& work);
 
