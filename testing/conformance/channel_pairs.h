@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makers of connected pairs of message channels: the parameter of the keyed conformance suites.
+// Makers of connected pairs on the in-process fabric, in its variations.
 //
 //   absl::StatusOr<ChannelPair<FabricChannel>> pair = FabricPairMaker::Make();
 //   pair->a->PostSend(...); pair->b->Reap(...);
-//
-// A new backend with remote memory access adds a maker here and passes the suites. A maker has
-// Channel, Make(), and kChecksLocalKeys: whether a wrong local key is found out.
 #ifndef VOF_TESTING_CONFORMANCE_CHANNEL_PAIRS_H_
 #define VOF_TESTING_CONFORMANCE_CHANNEL_PAIRS_H_
 
@@ -16,23 +13,13 @@
 #include "absl/status/statusor.h"
 #include "backends/loopback/fabric_channel.h"
 #include "backends/loopback/fabric_domain.h"
-#include "core/transport/domain.h"
-#include "core/transport/message_channel.h"
+#include "testing/conformance/channel_pair.h"
 
 namespace vof {
 
-template <MessageChannel C>
-struct ChannelPair {
-  std::shared_ptr<Domain> domain_a;  // may be that of b
-  std::shared_ptr<Domain> domain_b;
-  std::unique_ptr<C> a;
-  std::unique_ptr<C> b;
-};
-
 // One domain, as two channels of one process usually have.
-struct FabricPairMaker {
+struct FabricPairMaker : ChannelPromises {
   using Channel = FabricChannel;
-  static constexpr bool kChecksLocalKeys = true;
 
   static absl::StatusOr<ChannelPair<FabricChannel>> Make() { return MakeOf({}, nullptr, {}); }
 

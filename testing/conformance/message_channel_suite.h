@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every message channel promises while it works (core/transport/message_channel.h): order,
+// contents, receives, ownership. message_channel_end_suite.h has what ends it.
+//
+//   INSTANTIATE_TYPED_TEST_SUITE_P(Fabric, MessageChannelTest, testing::Types<FabricPairMaker>);
+//
+// Makers are described in channel_pair.h.
+#ifndef VOF_TESTING_CONFORMANCE_MESSAGE_CHANNEL_SUITE_H_
+#define VOF_TESTING_CONFORMANCE_MESSAGE_CHANNEL_SUITE_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/transport/message_channel.h"
+#include "testing/conformance/channel_harness.h"
+#include "testing/conformance/channel_pair.h"
+
+namespace vof {
+
+template <typename Maker>
+class MessageChannelTest : public testing::Test {
+ protected:
+  using Channel = typename Maker::Channel;
+  using Side = ChannelSide<Channel>;
+
+  void SetUp() override {
+    auto made = Maker::Make();
+    ASSERT_TRUE(made.ok()) << made.status();
+    pair_ = *std::move(made);
+    a_.emplace(pair_.a.get(), pair_.domain_a.get());
+    b_.emplace(pair_.b.get(), pair_.domain_b.get());
+    a().partner = &b();
+    b().partner = &a();
+  }
+  Side& a() { return *a_; }
+  Side& b() { return *b_; }
+  const ChannelLimits& limits() { return pair_.a->limits(); }
+  // Of a message that every channel takes.
+  size_t message_bytes() { return std::min<size_t>(limits().max_message_bytes, 700); }
+  size_t segments() { return static_cast<size_t>(limits().max_local_segments); }
+  // Local memory of `total_bytes` in as many pieces as a post takes, with holes between them, none
+  // of them as long as another.
+  static std::vector<LocalBuffer> Pieces(Side& side, size_t pieces, size_t total_bytes) {
+    std::vector<LocalBuffer> local;
+    size_t at = 0;
+    size_t left = total_bytes;
+    for (size_t i = 0; i + 1 < pieces && left > i + 1; ++i) {
+      local.push_back(side.Local(at, i + 1));
+      at += i + 1 + 17;
+      left -= i + 1;
+    }
+    local.push_back(side.Local(at, left));
+    return local;
+  }
+  static Bytes ReadPieces(const std::vector<LocalBuffer>& local) {
+    Bytes bytes;
+    for (const LocalBuffer& l : local) bytes.insert(bytes.end(), l.data, l.data + l.size_bytes);
+    return bytes;
+  }
+
+  ChannelPair<Channel> pair_;
+  std::optional<Side> a_;
+  std::optional<Side> b_;
+};
+
+TYPED_TEST_SUITE_P(MessageChannelTest);
+
+TYPED_TEST_P(MessageChannelTest, NothingHappensByItself) {
+  PumpAWhile(this->a(), this->b());
+  EXPECT_TRUE(this->a().arrivals.empty() && this->b().arrivals.empty());
+  EXPECT_EQ(this->a().disconnects + this->b().disconnects, 0);
+  EXPECT_FALSE(this->pair_.a->drained()) << "it is not closed";
+  EXPECT_FALSE(this->pair_.a->peer().address.empty());
+}
+
+TYPED_TEST_P(MessageChannelTest, CarriesMessagesOfEverySizeBothWays) {
+  auto& a = this->a();
+  auto& b = this->b();
+  ASSERT_TRUE(a.channel->SetReceiveDepth(4).ok());
+  ASSERT_TRUE(b.channel->SetReceiveDepth(4).ok());
+  const size_t largest = this->limits().max_message_bytes;
+  uint64_t tag = 0;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{16}, size_t{65}, largest - 1, largest}) {
+    const Bytes to_b = Pattern(size, 1);
+    const Bytes to_a = Pattern(size, 2);
+    a.Fill(0, to_b);
+    b.Fill(0, to_a);
+    ++tag;
+    ASSERT_TRUE(a.Send({a.Local(0, size)}, tag));
+    ASSERT_TRUE(b.Send({b.Local(0, size)}, tag));
+    ASSERT_TRUE(PumpUntil(a, b, [&] {
+      return a.arrivals.size() == tag && b.arrivals.size() == tag && a.succeeded.size() == tag &&
+             b.succeeded.size() == tag;
+    })) << size;
+    EXPECT_TRUE(b.arrivals.back().message == to_b) << size;
+    EXPECT_TRUE(a.arrivals.back().message == to_a) << size;
+    EXPECT_FALSE(b.arrivals.back().has_immediate);
+  }
+}
+
+TYPED_TEST_P(MessageChannelTest, MessagesAndCompletionsKeepTheirOrder) {
+  auto& a = this->a();
+  auto& b = this->b();
+  ASSERT_TRUE(b.channel->SetReceiveDepth(3).ok());
+  constexpr uint64_t kMessages = 300;
+  const size_t slots = kArenaBytes / sizeof(uint64_t);
+  for (uint64_t tag = 0; tag < kMessages; ++tag) {
+    const size_t at = tag % slots * sizeof(tag);
+    std::memcpy(a.memory.data() + at, &tag, sizeof(tag));
+    ASSERT_TRUE(a.Send({a.Local(at, sizeof(tag))}, tag));
+  }
+  ASSERT_TRUE(PumpUntil(
+      a, b, [&] { return b.arrivals.size() == kMessages && a.succeeded.size() == kMessages; }));
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    uint64_t number = 0;
+    ASSERT_EQ(b.arrivals[i].message.size(), sizeof(number));
+    std::memcpy(&number, b.arrivals[i].message.data(), sizeof(number));
+    ASSERT_EQ(number, i);
+    ASSERT_EQ(a.succeeded[i], i);
+  }
+}
+
+TYPED_TEST_P(MessageChannelTest, StoresAreThereWhenALaterMessageArrives) {
+  auto& a = this->a();
+  auto& b = this->b();
+  ASSERT_TRUE(b.channel->SetReceiveDepth(2).ok());
+  constexpr size_t kStored = 20'000;
+  constexpr uint32_t kRounds = 40;
+  uint32_t round = 0;
+  int wrong = 0;
+  b.on_arrival = [&](const Arrival&) { wrong += b.Read(100, kStored) != Pattern(kStored, round); };
+  for (; round < kRounds; ++round) {
+    a.Fill(0, Pattern(kStored, round));
+    ASSERT_TRUE(a.Store({a.Local(0, kStored)}, b.Remote(100, kStored), 2 * round));
+    ASSERT_TRUE(a.Send({a.Local(kStored, 8)}, 2 * round + 1));
+    ASSERT_TRUE(
+        PumpUntil(a, b, [&] { return b.arrivals.size() == round + 1 && a.outstanding.empty(); }));
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TYPED_TEST_P(MessageChannelTest, FlushingTwiceMovesOnce) {
+  auto& a = this->a();
+  auto& b = this->b();
+  ASSERT_TRUE(b.channel->SetReceiveDepth(2).ok());
+  const LocalBuffer local = a.Local(0, 8);
+  PostStatus status = PostStatus::kAgain;
+  for (int i = 0; i < 1000 && status == PostStatus::kAgain; ++i) {
+    status = a.channel->PostSend(std::span<const LocalBuffer>(&local, 1), 1);
+  }
+  ASSERT_EQ(status, PostStatus::kOk);
+  a.Owns(1);
+  a.channel->Flush();
+  a.channel->Flush();
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return a.succeeded.size() == 1 && b.arrivals.size() == 1; }));
+  PumpAWhile(a, b);
+  EXPECT_EQ(b.arrivals.size(), 1u);
+}
+
+TYPED_TEST_P(MessageChannelTest, StoreAndFetchMoveScatteredMemory) {
+  auto& a = this->a();
+  auto& b = this->b();
+  constexpr size_t kBytes = 5000;
+  for (size_t pieces = 1; pieces <= this->segments(); ++pieces) {
+    const std::vector<LocalBuffer> from = this->Pieces(a, pieces, kBytes);
+    a.Fill(0, Pattern(20'000, static_cast<uint32_t>(pieces)));
+    const Bytes expected = this->ReadPieces(from);
+    PostStatus status = PostStatus::kAgain;
+    while (status == PostStatus::kAgain) {
+      status = a.channel->PostStore(from, b.Remote(300, kBytes), pieces);
+    }
+    a.Owns(pieces);
+    a.channel->Flush();
+    ASSERT_TRUE(PumpUntil(a, b, [&] { return a.outstanding.empty(); }));
+    // A store that is complete at this side may still be under way: fetch comes behind it.
+    std::fill(a.memory.begin(), a.memory.end(), std::byte{0});
+    status = PostStatus::kAgain;
+    while (status == PostStatus::kAgain) {
+      status = a.channel->PostFetch(from, b.Remote(300, kBytes), 1000 + pieces);
+    }
+    a.Owns(1000 + pieces);
+    a.channel->Flush();
+    ASSERT_TRUE(PumpUntil(a, b, [&] { return a.outstanding.empty(); }));
+    ASSERT_TRUE(a.failed.empty());
+    EXPECT_TRUE(b.Read(300, kBytes) == expected) << pieces << " pieces stored";
+    EXPECT_TRUE(this->ReadPieces(from) == expected) << pieces << " pieces fetched";
+    const LocalBuffer& last = from.back();
+    EXPECT_EQ(last.data[last.size_bytes], std::byte{0}) << "wrote beyond the end";
+  }
+}
+
+TYPED_TEST_P(MessageChannelTest, FetchesComeBackInOrderOfPosting) {
+  auto& a = this->a();
+  auto& b = this->b();
+  constexpr size_t kPiece = 3000;
+  constexpr size_t kFetches = 60;
+  const Bytes there = Pattern(kPiece * kFetches, 3);
+  b.Fill(0, there);
+  for (uint64_t i = 0; i < kFetches; ++i) {
+    ASSERT_TRUE(a.Fetch({a.Local(i * kPiece, kPiece)}, b.Remote(i * kPiece, kPiece), i));
+  }
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return a.outstanding.empty(); }));
+  EXPECT_TRUE(a.Read(0, there.size()) == there);
+  EXPECT_TRUE(std::is_sorted(a.succeeded.begin(), a.succeeded.end()));
+  EXPECT_EQ(a.succeeded.size(), kFetches);
+}
+
+TYPED_TEST_P(MessageChannelTest, MessageWaitsForAReceive) {
+  auto& a = this->a();
+  auto& b = this->b();
+  b.returns_receives = false;
+  ASSERT_TRUE(a.Send({a.Local(0, 10)}, 1));
+  PumpAWhile(a, b);
+  EXPECT_TRUE(a.failed.empty()) << "it waits, it does not fail";
+  EXPECT_TRUE(b.arrivals.empty());
+  ASSERT_TRUE(b.channel->SetReceiveDepth(2).ok());
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return b.arrivals.size() == 1 && a.outstanding.empty(); }));
+
+  ASSERT_TRUE(a.Send({a.Local(0, 20)}, 2));
+  ASSERT_TRUE(a.Send({a.Local(0, 30)}, 3));
+  PumpAWhile(a, b);
+  EXPECT_EQ(b.arrivals.size(), 2u) << "both receives are in our hands";
+  EXPECT_TRUE(a.failed.empty());
+  b.ReturnHeld();
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return b.arrivals.size() == 3 && a.outstanding.empty(); }));
+  EXPECT_EQ(b.arrivals[2].message.size(), 30u);
+  EXPECT_TRUE(a.failed.empty());
+}
+
+TYPED_TEST_P(MessageChannelTest, WhatIsBehindAWaitingMessageWaitsToo) {
+  if (!TypeParam::kMessagesHoldBack) GTEST_SKIP() << "the fabric keeps messages elsewhere";
+  auto& a = this->a();
+  auto& b = this->b();
+  a.Fill(0, Bytes(100, std::byte{7}));
+  ASSERT_TRUE(a.Send({a.Local(0, 10)}, 1));
+  ASSERT_TRUE(a.Store({a.Local(0, 100)}, b.Remote(0, 100), 2));
+  PumpAWhile(a, b);
+  EXPECT_TRUE(b.Read(0, 100) == Bytes(100)) << "the store overtook the message";
+  ASSERT_TRUE(b.channel->SetReceiveDepth(1).ok());
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return a.outstanding.empty() && b.arrivals.size() == 1; }));
+  EXPECT_TRUE(b.Read(0, 100) == Bytes(100, std::byte{7}));
+}
+
+TYPED_TEST_P(MessageChannelTest, HeldReceivesKeepTheirBytes) {
+  auto& a = this->a();
+  auto& b = this->b();
+  constexpr int kHeld = 5;
+  ASSERT_TRUE(b.channel->SetReceiveDepth(kHeld).ok());
+  ASSERT_TRUE(b.channel->SetReceiveDepth(2).ok()) << "grows only";
+  b.returns_receives = false;
+  const size_t size = this->message_bytes();
+  for (uint32_t i = 0; i < kHeld; ++i) {
+    a.Fill(0, Pattern(size, i));
+    ASSERT_TRUE(a.Send({a.Local(0, size)}, i));
+    ASSERT_TRUE(PumpUntil(a, b, [&] { return b.held.size() == i + 1 && a.outstanding.empty(); }));
+  }
+  ASSERT_TRUE(b.channel->SetReceiveDepth(kHeld + 40).ok());
+  for (uint32_t i = 0; i < kHeld; ++i) {
+    const std::span<const std::byte> message = b.held_messages[i];
+    EXPECT_TRUE(Bytes(message.begin(), message.end()) == Pattern(size, i)) << i;
+  }
+  b.ReturnHeld();
+}
+
+TYPED_TEST_P(MessageChannelTest, FullSendQueueIsAgainAndRecovers) {
+  auto& a = this->a();
+  auto& b = this->b();
+  const LocalBuffer local = a.Local(0, 8);
+  uint64_t posted = 0;
+  int again = 0;
+  while (again < 20 && posted < 1'000'000) {
+    if (a.channel->PostSend(std::span<const LocalBuffer>(&local, 1), posted) == PostStatus::kOk) {
+      a.Owns(posted++);
+      again = 0;
+    } else {
+      ++again;
+    }
+  }
+  ASSERT_GT(posted, 0u);
+  ASSERT_LE(posted, static_cast<uint64_t>(this->limits().send_depth));
+  a.channel->Flush();
+  ASSERT_TRUE(b.channel->SetReceiveDepth(4).ok());
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return a.outstanding.empty(); }));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(a.Send({local}, 1'000'000 + i));
+  ASSERT_TRUE(
+      PumpUntil(a, b, [&] { return a.outstanding.empty() && b.arrivals.size() == posted + 100; }));
+  EXPECT_TRUE(a.failed.empty());
+}
+
+TYPED_TEST_P(MessageChannelTest, InlineMessageIsCopiedWhenPosted) {
+  const size_t size = this->limits().inline_bytes;
+  if (size == 0) GTEST_SKIP() << "no inline sends";
+  auto& a = this->a();
+  auto& b = this->b();
+  ASSERT_TRUE(b.channel->SetReceiveDepth(2).ok());
+  Bytes message = Pattern(size, 4);
+  const Bytes original = message;
+  // Two pieces without local keys, in memory that was never registered.
+  const std::vector<LocalBuffer> local = {
+      {message.data(), 1, nullptr}, {message.data() + 1, static_cast<uint32_t>(size - 1), nullptr}};
+  PostStatus status = PostStatus::kAgain;
+  while (status == PostStatus::kAgain) status = a.channel->PostSend(local, 1);
+  a.Owns(1);
+  std::fill(message.begin(), message.end(), std::byte{0});
+  a.channel->Flush();
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return b.arrivals.size() == 1 && a.outstanding.empty(); }));
+  EXPECT_TRUE(a.failed.empty());
+  EXPECT_TRUE(b.arrivals[0].message == original);
+}
+
+TYPED_TEST_P(MessageChannelTest, ImmediateTakesAReceiveBehindItsStore) {
+  if (!this->limits().has_immediate) GTEST_SKIP() << "no immediate";
+  auto& a = this->a();
+  auto& b = this->b();
+  bool there = false;
+  b.on_arrival = [&](const Arrival&) { there = b.Read(64, 5000) == Bytes(5000, std::byte{9}); };
+  a.Fill(0, Bytes(5000, std::byte{9}));
+  ASSERT_TRUE(a.StoreWithImmediate({a.Local(0, 5000)}, b.Remote(64, 5000), 0xfeedbeef, 1));
+  PumpAWhile(a, b);
+  if (TypeParam::kImmediateTakesReceive) {
+    EXPECT_TRUE(b.arrivals.empty()) << "no receive is posted";
+  }
+  EXPECT_TRUE(a.failed.empty());
+  ASSERT_TRUE(b.channel->SetReceiveDepth(1).ok());
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return b.arrivals.size() == 1 && a.outstanding.empty(); }));
+  EXPECT_TRUE(there);
+  b.on_arrival = nullptr;
+  EXPECT_TRUE(b.arrivals[0].has_immediate);
+  EXPECT_EQ(b.arrivals[0].immediate, 0xfeedbeefu);
+  EXPECT_TRUE(b.arrivals[0].message.empty());
+  ASSERT_TRUE(a.StoreWithImmediate({}, b.Remote(0, 0), 0, 2)) << "also without bytes";
+  ASSERT_TRUE(PumpUntil(a, b, [&] { return b.arrivals.size() == 2 && a.outstanding.empty(); }));
+  EXPECT_TRUE(b.arrivals[1].has_immediate);
+}
+
+TYPED_TEST_P(MessageChannelTest, SleepingEndsWakeEachOther) {
+  auto& a = this->a();
+  auto& b = this->b();
+  constexpr size_t kRounds = 300;
+  ASSERT_TRUE(a.channel->SetReceiveDepth(2).ok());
+  ASSERT_TRUE(b.channel->SetReceiveDepth(2).ok());
+  a.partner = b.partner = nullptr;
+  const MonotonicTime begin = MonotonicNow();
+  const auto play = [](auto& me, bool serves) {
+    const MonotonicTime give_up = DeadlineAfter(MonotonicNow(), kChannelPatience);
+    uint64_t tag = 0;
+    if (serves) {
+      ASSERT_TRUE(me.Send({me.Local(0, 32)}, tag++));
+    }
+    while (me.arrivals.size() < kRounds || !me.outstanding.empty()) {
+      ASSERT_LT(MonotonicNow(), give_up);
+      if (!me.Reap()) me.Sleep();
+      const uint64_t due = me.arrivals.size() + (serves ? 1 : 0);
+      while (tag < due && tag < kRounds) ASSERT_TRUE(me.Send({me.Local(0, 32)}, tag++));
+    }
+  };
+  std::thread other([&] { play(b, false); });
+  play(a, true);
+  other.join();
+  EXPECT_EQ(a.arrivals.size(), kRounds);
+  // A lost wake-up costs the second that Sleep waits at most.
+  EXPECT_LT(MonotonicNow() - begin, kChannelPatience / 2);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(MessageChannelTest, NothingHappensByItself,
+                            CarriesMessagesOfEverySizeBothWays,
+                            MessagesAndCompletionsKeepTheirOrder,
+                            StoresAreThereWhenALaterMessageArrives, FlushingTwiceMovesOnce,
+                            StoreAndFetchMoveScatteredMemory, FetchesComeBackInOrderOfPosting,
+                            MessageWaitsForAReceive, WhatIsBehindAWaitingMessageWaitsToo,
+                            HeldReceivesKeepTheirBytes, FullSendQueueIsAgainAndRecovers,
+                            InlineMessageIsCopiedWhenPosted, ImmediateTakesAReceiveBehindItsStore,
+                            SleepingEndsWakeEachOther);
+
+}  // namespace vof
+
+#endif  // VOF_TESTING_CONFORMANCE_MESSAGE_CHANNEL_SUITE_H_
