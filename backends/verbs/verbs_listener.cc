@@ -65,40 +65,40 @@ absl::Status VerbsListener::Listen(const Uri& uri) {
   address_.host = uri.host;
   address_.has_port = true;
   absl::Status status;
+  int error = 0;
   for (int attempt = 0; attempt < kPortAttempts; ++attempt) {
     listening_.clear();
     address_.port = uri.port;
     absl::Status absent;
     status = absl::OkStatus();
+    error = 0;
     for (SocketAddress& address : *addresses) {
       address.set_port(address_.port);
-      bool may_be_absent = false;
-      status = ListenOn(address, &may_be_absent);
-      if (!status.ok() && may_be_absent) absent = std::exchange(status, absl::OkStatus());
+      status = ListenOn(address, &error);
+      if (MayBeAbsent(error)) absent = std::exchange(status, absl::OkStatus());
       if (!status.ok()) break;
     }
     if (status.ok() && listening_.empty()) return absent;
-    const bool unlucky = uri.port == 0 && absl::IsAlreadyExists(status);
+    const bool unlucky = uri.port == 0 && error == EADDRINUSE;
     if (!unlucky) break;
   }
   return status;
 }
 
-absl::Status VerbsListener::ListenOn(const SocketAddress& address, bool* may_be_absent) {
+absl::Status VerbsListener::ListenOn(const SocketAddress& address, int* error) {
   VerbsCalls& calls = *parts_.setup->calls();
   absl::StatusOr<VerbsId> id = VerbsId::Create(parts_.setup->calls(), events_);
   if (!id.ok()) return id.status();
-  int error = 0;
+  *error = 0;
   if (address.family() == AF_INET6) {
     // IPv4 has an id of its own.
     int only = 1;
-    error = calls.SetOption(id->get(), RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only));
+    *error = calls.SetOption(id->get(), RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only));
   }
-  if (error == 0) error = calls.BindAddress(id->get(), address.get());
-  if (error == 0) error = calls.Listen(id->get(), parts_.setup->options().backlog);
-  if (error != 0) {
-    *may_be_absent = MayBeAbsent(error);
-    return VerbsError(absl::StrCat("cannot listen on ", address.Text(), " over RDMA"), error);
+  if (*error == 0) *error = calls.BindAddress(id->get(), address.get());
+  if (*error == 0) *error = calls.Listen(id->get(), parts_.setup->options().backlog);
+  if (*error != 0) {
+    return VerbsError(absl::StrCat("cannot listen on ", address.Text(), " over RDMA"), *error);
   }
   if (address_.port == 0) address_.port = calls.SourcePort(id->get());
   listening_.push_back(*std::move(id));

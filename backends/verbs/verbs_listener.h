@@ -66,7 +66,7 @@ class VerbsListener final : public Listener {
 
   explicit VerbsListener(Parts parts);
   absl::Status Listen(const Uri& uri);
-  absl::Status ListenOn(const SocketAddress& address, bool* may_be_absent);
+  absl::Status ListenOn(const SocketAddress& address, int* error);
   void TakeEvents();
   void OnRequest(const VerbsEvent& event);
   absl::Status Accept(const VerbsEvent& event, VerbsId id);

@@ -52,9 +52,9 @@ void FakeVerbs::FailNextWorkRequest(ibv_wc_status status) {
   next_status_ = status;
 }
 
-int FakeVerbs::MostOutstandingEvents() const {
+void FakeVerbs::LoseNextEstablished() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return most_events_out_;
+  lose_established_ = true;
 }
 
 rdma_conn_param FakeVerbs::last_connect() const {
@@ -181,8 +181,7 @@ bool FakeVerbs::CheckLocal(const std::vector<ibv_sge>& segments) const {
   return true;
 }
 
-bool FakeVerbs::CheckRemote(uint32_t key, uint64_t address, uint64_t size_bytes,
-                            int access) const {
+bool FakeVerbs::CheckRemote(uint32_t key, uint64_t address, uint64_t size_bytes, int access) const {
   if (size_bytes == 0) return true;
   const auto found = regions_.find(key);
   if (found == regions_.end() || (access_.at(key) & access) != access) return false;

@@ -42,8 +42,9 @@ class FakeVerbs final : public VerbsCalls {
   void Silence(const std::string& address);
   // The next work request that takes effect fails with that status.
   void FailNextWorkRequest(ibv_wc_status status);
+  // The listening side is not told that its next connection stands.
+  void LoseNextEstablished();
   void RemoveDevice();
-  int MostOutstandingEvents() const;
   // What the last connection was asked for, and accepted with.
   rdma_conn_param last_connect() const;
   rdma_conn_param last_accept() const;
@@ -134,8 +135,8 @@ class FakeVerbs final : public VerbsCalls {
   std::set<std::string> silent_;
   std::vector<std::string> misuse_;
   int next_status_ = IBV_WC_SUCCESS;
+  bool lose_established_ = false;
   int events_out_ = 0;
-  int most_events_out_ = 0;
   rdma_conn_param last_connect_ = {};
   rdma_conn_param last_accept_ = {};
   uint64_t doorbells_ = 0;

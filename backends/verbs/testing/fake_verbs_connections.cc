@@ -55,7 +55,7 @@ int FakeVerbs::GetEvent(rdma_event_channel* channel, rdma_cm_event** event) {
   *event = mine->events.front();
   mine->events.pop_front();
   ++static_cast<Id*>((*event)->id)->events_out;
-  most_events_out_ = std::max(most_events_out_, ++events_out_);
+  ++events_out_;
   return 0;
 }
 
@@ -82,13 +82,13 @@ void FakeVerbs::Emit(Id* id, rdma_cm_event_type type, int status, const rdma_con
 
 void FakeVerbs::DropEvents(Id* id) {
   auto* channel = static_cast<EventChannel*>(id->channel);
-  const auto end = std::remove_if(channel->events.begin(), channel->events.end(),
-                                  [&](rdma_cm_event* event) {
-                                    if (event->id != id) return false;
-                                    ReadDescriptor(channel->fd);
-                                    delete event;
-                                    return true;
-                                  });
+  const auto end =
+      std::remove_if(channel->events.begin(), channel->events.end(), [&](rdma_cm_event* event) {
+        if (event->id != id) return false;
+        ReadDescriptor(channel->fd);
+        delete event;
+        return true;
+      });
   channel->events.erase(end, channel->events.end());
 }
 
@@ -179,9 +179,8 @@ int FakeVerbs::ResolveAddress(rdma_cm_id* id, const sockaddr* address, int) {
   if (silent_.count(wanted.HostText()) > 0) return 0;
   id->verbs = &context_;
   const int failed = Enter("AddressResolved");
-  Emit(static_cast<Id*>(id),
-       failed != 0 ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -failed, nullptr,
-       nullptr);
+  Emit(static_cast<Id*>(id), failed != 0 ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED,
+       -failed, nullptr, nullptr);
   return 0;
 }
 
@@ -189,9 +188,8 @@ int FakeVerbs::ResolveRoute(rdma_cm_id* id, int) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (const int error = Enter("ResolveRoute"); error != 0) return error;
   const int failed = Enter("RouteResolved");
-  Emit(static_cast<Id*>(id),
-       failed != 0 ? RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ROUTE_RESOLVED, -failed, nullptr,
-       nullptr);
+  Emit(static_cast<Id*>(id), failed != 0 ? RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ROUTE_RESOLVED,
+       -failed, nullptr, nullptr);
   return 0;
 }
 
@@ -233,7 +231,9 @@ int FakeVerbs::Accept(rdma_cm_id* id, rdma_conn_param* parameters) {
   mine->listener = nullptr;
   if (mine->peer == nullptr) return 0;  // gave up meanwhile
   mine->connected = mine->peer->connected = true;
-  Emit(mine, RDMA_CM_EVENT_ESTABLISHED, 0, nullptr, nullptr);
+  if (!std::exchange(lose_established_, false)) {
+    Emit(mine, RDMA_CM_EVENT_ESTABLISHED, 0, nullptr, nullptr);
+  }
   Emit(mine->peer, RDMA_CM_EVENT_ESTABLISHED, 0, nullptr, nullptr);
   return 0;
 }
