@@ -12,7 +12,12 @@
 namespace vof {
 namespace {
 
-struct VerbsPairMaker : ChannelPromises {
+// A connection takes a tenth of a second in the emulated machine.
+struct GuestPromises : ChannelPromises {
+  static constexpr int kManyPairs = 100;
+};
+
+struct VerbsPairMaker : GuestPromises {
   using Channel = VerbsChannel;
   static absl::StatusOr<ChannelPair<VerbsChannel>> Make() {
     static VerbsPairSource source(RealVerbsCalls(), "10.77.0.1", SuiteOptions());
@@ -21,7 +26,7 @@ struct VerbsPairMaker : ChannelPromises {
 };
 
 // A send queue that is often full, and one segment for each post.
-struct SmallVerbsPairMaker : ChannelPromises {
+struct SmallVerbsPairMaker : GuestPromises {
   using Channel = VerbsChannel;
   static absl::StatusOr<ChannelPair<VerbsChannel>> Make() {
     VerbsOptions options = SuiteOptions();
@@ -34,7 +39,7 @@ struct SmallVerbsPairMaker : ChannelPromises {
 };
 
 // Both ends take their receives from one queue of the device.
-struct SharedVerbsPairMaker : ChannelPromises {
+struct SharedVerbsPairMaker : GuestPromises {
   using Channel = VerbsChannel;
   static absl::StatusOr<ChannelPair<VerbsChannel>> Make() {
     VerbsOptions options = SuiteOptions();

@@ -29,10 +29,12 @@
 
 namespace vof {
 
-// The suites decide when the first receive is posted.
+// The suites decide when the first receive is posted, and need no large queues.
 inline VerbsOptions SuiteOptions() {
   VerbsOptions options;
   options.initial_receives = 0;
+  options.max_receives = 128;
+  options.send_depth = 128;
   return options;
 }
 
