@@ -38,6 +38,8 @@ struct ChannelPromises {
   static constexpr bool kMessagesHoldBack = true;
   // An immediate takes a receive of the peer, and waits for one.
   static constexpr bool kImmediateTakesReceive = true;
+  // Pairs that the search for leaks makes: fewer where one takes long.
+  static constexpr int kManyPairs = 1000;
 };
 
 }  // namespace vof

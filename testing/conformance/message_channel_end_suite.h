@@ -370,7 +370,7 @@ TYPED_TEST_P(MessageChannelEndTest, ThousandPairsLeaveNoDescriptors) {
   };
   cycle();
   const int before = OpenDescriptors();
-  for (int i = 0; i < 1000; ++i) cycle();
+  for (int i = 0; i < TypeParam::kManyPairs; ++i) cycle();
   EXPECT_LE(OpenDescriptors(), before);
 }
 
