@@ -38,6 +38,11 @@ struct ChannelPromises {
   static constexpr bool kMessagesHoldBack = true;
   // An immediate takes a receive of the peer, and waits for one.
   static constexpr bool kImmediateTakesReceive = true;
+  // An access that the keys do not allow breaks the channel. Otherwise it touches nothing, but
+  // nobody is told: a fetch comes back with Close().
+  static constexpr bool kRefusalsBreak = true;
+  // The end of a peer is noticed although a message of it still waits for a receive.
+  static constexpr bool kNoticesEndBehindMessages = true;
 };
 
 }  // namespace vof
