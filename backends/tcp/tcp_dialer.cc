@@ -77,8 +77,19 @@ std::string Remedy(int error) {
 
 absl::StatusOr<TcpStream> DialTcp(const Uri& uri, const SocketOptions& options,
                                   const Resolver& resolver, MonotonicTime deadline) {
+  absl::StatusOr<FileDescriptor> socket = ConnectSocket(uri, options, resolver, deadline);
+  if (!socket.ok()) return socket.status();
+  absl::StatusOr<TcpStream> stream = TcpStream::Adopt(*std::move(socket), options);
+  if (stream.ok()) return stream;
+  return absl::UnavailableError(
+      absl::StrCat("cannot connect to '", uri.host, "': ", stream.status().message()));
+}
+
+absl::StatusOr<FileDescriptor> ConnectSocket(const Uri& uri, const SocketOptions& options,
+                                             const Resolver& resolver, MonotonicTime deadline) {
   if (uri.host.empty()) {
-    return absl::InvalidArgumentError("tcp:// needs a host to connect to, as in tcp://HOST/NAME");
+    return absl::InvalidArgumentError(absl::StrCat(
+        uri.scheme, ":// needs a host to connect to, as in ", uri.scheme, "://HOST/NAME"));
   }
   absl::StatusOr<std::vector<SocketAddress>> addresses =
       resolver({.host = uri.host, .port = uri.port, .listening = false, .deadline = deadline});
@@ -94,13 +105,7 @@ absl::StatusOr<TcpStream> DialTcp(const Uri& uri, const SocketOptions& options,
                                     : now + std::max<Nanoseconds>(0, deadline - now) / shares;
     FileDescriptor fd;
     const int error = ConnectOne(address, options, until, &fd);
-    if (error == 0) {
-      absl::StatusOr<TcpStream> stream = TcpStream::Adopt(std::move(fd), options);
-      if (stream.ok()) return stream;
-      all_silent = false;
-      failures.push_back(absl::StrCat(address.Text(), ": ", stream.status().message()));
-      continue;
-    }
+    if (error == 0) return fd;
     all_silent = all_silent && error == ETIMEDOUT;
     if (error == ETIMEDOUT) {
       const auto waited_ms = (MonotonicNow() - now) / kNanosecondsPerMillisecond;

@@ -138,6 +138,17 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
                                                             const Resolver& resolver,
                                                             Reactor* reactor, AcceptHandler accept,
                                                             TroubleHandler on_trouble) {
+  SocketHandler take = [options, accept = std::move(accept)](FileDescriptor socket) {
+    // Fails when the client is gone already: nobody to tell.
+    absl::StatusOr<TcpStream> stream = TcpStream::Adopt(std::move(socket), options);
+    if (stream.ok()) accept(std::make_unique<StreamLink<TcpStream>>(*std::move(stream)));
+  };
+  return OpenSockets(uri, options, resolver, reactor, std::move(take), std::move(on_trouble));
+}
+
+absl::StatusOr<std::unique_ptr<Listener>> TcpListener::OpenSockets(
+    const Uri& uri, const SocketOptions& options, const Resolver& resolver, Reactor* reactor,
+    SocketHandler accept, TroubleHandler on_trouble) {
   absl::StatusOr<std::vector<SocketAddress>> addresses =
       resolver({.host = uri.host, .port = uri.port, .listening = true});
   if (!addresses.ok()) return addresses.status();
@@ -149,9 +160,9 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
   }
   if (opened.error != 0) return ListenError(opened.failed, opened.error);
   std::unique_ptr<TcpListener> listener(
-      new TcpListener(options, reactor, std::move(accept), std::move(on_trouble)));
+      new TcpListener(reactor, std::move(accept), std::move(on_trouble)));
   listener->sockets_ = std::move(opened.sockets);
-  listener->address_.scheme = "tcp";
+  listener->address_.scheme = uri.scheme;
   listener->address_.host = uri.host;
   listener->address_.port = opened.port;
   listener->address_.has_port = true;
@@ -159,10 +170,8 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
   return listener;
 }
 
-TcpListener::TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept,
-                         TroubleHandler on_trouble)
-    : options_(options),
-      reactor_(reactor),
+TcpListener::TcpListener(Reactor* reactor, SocketHandler accept, TroubleHandler on_trouble)
+    : reactor_(reactor),
       acceptor_(std::make_shared<Acceptor>(Acceptor{std::move(accept), true})),
       on_trouble_(std::move(on_trouble)),
       reserve_(OpenReserve()) {}
@@ -196,11 +205,7 @@ void TcpListener::AcceptFrom(int listening_fd) {
       if (pause_timer_ != 0) return;
       continue;
     }
-    // Fails when the client is gone already: nobody to tell.
-    absl::StatusOr<TcpStream> stream = TcpStream::Adopt(std::move(fd), options_);
-    if (stream.ok()) {
-      acceptor->accept(std::make_unique<StreamLink<TcpStream>>(*std::move(stream)));
-    }
+    acceptor->accept(std::move(fd));
   }
 }
 

@@ -26,6 +26,9 @@
 
 namespace vof {
 
+// Takes an accepted connection that nothing was done with yet; on the listener's reactor.
+using SocketHandler = std::function<void(FileDescriptor socket)>;
+
 class TcpListener final : public Listener {
  public:
   // Connections accepted before other work of the reactor gets its turn.
@@ -38,6 +41,10 @@ class TcpListener final : public Listener {
                                                         const Resolver& resolver, Reactor* reactor,
                                                         AcceptHandler accept,
                                                         TroubleHandler on_trouble = nullptr);
+  // The same for a backend that does something else with the connections.
+  static absl::StatusOr<std::unique_ptr<Listener>> OpenSockets(
+      const Uri& uri, const SocketOptions& options, const Resolver& resolver, Reactor* reactor,
+      SocketHandler accept, TroubleHandler on_trouble = nullptr);
   ~TcpListener() override;
 
   const Uri& address() const override { return address_; }
@@ -45,8 +52,7 @@ class TcpListener final : public Listener {
   uint64_t turned_away() const { return turned_away_; }
 
  private:
-  TcpListener(const SocketOptions& options, Reactor* reactor, AcceptHandler accept,
-              TroubleHandler on_trouble);
+  TcpListener(Reactor* reactor, SocketHandler accept, TroubleHandler on_trouble);
 
   absl::Status StartWatching();
   void StopWatching();
@@ -58,11 +64,10 @@ class TcpListener final : public Listener {
 
   // Outlives the listener while the handler runs, which may destroy it.
   struct Acceptor {
-    AcceptHandler accept;
+    SocketHandler accept;
     bool is_open = true;
   };
 
-  const SocketOptions options_;
   Reactor* const reactor_;
   const std::shared_ptr<Acceptor> acceptor_;
   const TroubleHandler on_trouble_;  // may be empty

@@ -48,9 +48,7 @@ IoResult Failed(int error) {
 
 }  // namespace
 
-absl::StatusOr<TcpStream> TcpStream::Adopt(FileDescriptor fd, const SocketOptions& options) {
-  absl::StatusOr<SocketAddress> peer = SocketAddress::OfPeer(fd.get());
-  if (!peer.ok()) return peer.status();
+absl::Status SetTcpOptions(int fd) {
   struct Option {
     int level;
     int option;
@@ -66,8 +64,15 @@ absl::StatusOr<TcpStream> TcpStream::Adopt(FileDescriptor fd, const SocketOption
       {IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs, "TCP_USER_TIMEOUT"},
   };
   for (const Option& o : wanted) {
-    if (absl::Status s = SetOption(fd.get(), o.level, o.option, o.value, o.name); !s.ok()) return s;
+    if (absl::Status s = SetOption(fd, o.level, o.option, o.value, o.name); !s.ok()) return s;
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TcpStream> TcpStream::Adopt(FileDescriptor fd, const SocketOptions& options) {
+  absl::StatusOr<SocketAddress> peer = SocketAddress::OfPeer(fd.get());
+  if (!peer.ok()) return peer.status();
+  if (absl::Status s = SetTcpOptions(fd.get()); !s.ok()) return s;
   if (absl::Status s = SetBufferSizes(fd.get(), options); !s.ok()) return s;
   return TcpStream(std::move(fd), PeerIdentity{peer->HostText(), peer->port(), {}});
 }

@@ -31,6 +31,8 @@ class MessageLink final : public Link {
     return std::make_unique<MessageConnection<C>>(std::move(channel_), std::move(engine));
   }
   std::shared_ptr<Domain> domain() const override { return domain_; }
+  // Instead of AttachMessages, for who drives the channel without an engine.
+  std::unique_ptr<C> TakeChannel() { return std::move(channel_); }
 
  private:
   PeerIdentity peer_;

@@ -40,6 +40,11 @@ struct ChannelPromises {
   static constexpr bool kImmediateTakesReceive = true;
   // Pairs that the search for leaks makes: fewer where one takes long.
   static constexpr int kManyPairs = 1000;
+  // An access that the keys do not allow breaks the channel. Otherwise it touches nothing, but
+  // nobody is told: a fetch comes back with Close().
+  static constexpr bool kRefusalsBreak = true;
+  // The end of a peer is noticed although a message of it still waits for a receive.
+  static constexpr bool kNoticesEndBehindMessages = true;
 };
 
 }  // namespace vof

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fabrics behind `ofi://HOST[:PORT]/TVQN?provider=NAME`: what libfabric finds on this machine.
+//
+//   BackendRegistry registry;
+//   RegisterOfi(registry);
+//   absl::StatusOr<Backend*> ofi = registry.Find("ofi");
+//
+// Without `provider` it is libfabric's first one with connections, else its first one at all; both
+// ends have to use the same. docs/fabrics.md tells how providers differ.
+#ifndef VOF_BACKENDS_OFI_OFI_BACKEND_H_
+#define VOF_BACKENDS_OFI_OFI_BACKEND_H_
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "backends/ofi/ofi_domain.h"
+#include "backends/common/resolver.h"
+#include "core/runtime/backend.h"
+
+namespace vof {
+
+class OfiBackend final : public Backend {
+ public:
+  explicit OfiBackend(Resolver resolver = SystemResolver());
+
+  std::string_view scheme() const override { return "ofi"; }
+  absl::StatusOr<std::unique_ptr<Listener>> Listen(const Uri& uri, Reactor* reactor,
+                                                   AcceptHandler accept) override;
+  absl::StatusOr<std::unique_ptr<Link>> Dial(const Uri& uri, MonotonicTime deadline) override;
+
+ private:
+  const Resolver resolver_;
+  const std::shared_ptr<OfiDomains> domains_;  // listeners use it, too
+};
+
+void RegisterOfi(BackendRegistry& registry);
+
+}  // namespace vof
+
+#endif  // VOF_BACKENDS_OFI_OFI_BACKEND_H_

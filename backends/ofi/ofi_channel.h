@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A message channel over one endpoint of libfabric, connected (FI_EP_MSG) or not (FI_EP_RDM with a
+// side connection).
+//
+//   auto channel = OfiChannel::Create(*std::move(endpoint), peer);
+//   (*channel)->SetReceiveDepth(8);
+//   (*channel)->PostSend(message, tag);
+//   (*channel)->Flush();
+//   for (const ChannelEvent& event : (*channel)->Reap(events)) ...
+//
+// Posts reach the provider with Flush. They are reported in order of posting, whatever the order
+// in which the provider completes them. Local keys are checked here: providers do not all look.
+// A provider that does not keep a send behind the stores before it is given the send only when
+// these are complete at the peer. What each provider does otherwise is in docs/fabrics.md.
+#ifndef VOF_BACKENDS_OFI_OFI_CHANNEL_H_
+#define VOF_BACKENDS_OFI_OFI_CHANNEL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backends/ofi/ofi_endpoint.h"
+#include "backends/ofi/ofi_post.h"
+#include "backends/ofi/ofi_receives.h"
+#include "backends/common/file_descriptor.h"
+#include "core/transport/message_channel.h"
+
+namespace vof {
+
+class OfiChannel {
+ public:
+  // `endpoint` is connected, or knows its peer and has the side connection.
+  static absl::StatusOr<std::unique_ptr<OfiChannel>> Create(OfiEndpoint endpoint,
+                                                            const PeerIdentity& peer);
+  ~OfiChannel() { Close(); }
+  OfiChannel(const OfiChannel&) = delete;
+  OfiChannel& operator=(const OfiChannel&) = delete;
+
+  const ChannelLimits& limits() const { return limits_; }
+  // kResourceExhausted when the memory cannot be registered.
+  absl::Status SetReceiveDepth(int count);
+  void ReturnReceive(uint64_t tag);
+
+  // A post beyond limits(), or whose local keys do not cover it, fails through its event and breaks
+  // the channel.
+  PostStatus PostSend(std::span<const LocalBuffer> local, uint64_t tag);
+  PostStatus PostFetch(std::span<const LocalBuffer> local, const RemoteBuffer& remote,
+                       uint64_t tag) {
+    return Post(OfiPostKind::kFetch, local, remote, 0, tag);
+  }
+  PostStatus PostStore(std::span<const LocalBuffer> local, const RemoteBuffer& remote,
+                       uint64_t tag) {
+    return Post(OfiPostKind::kStore, local, remote, 0, tag);
+  }
+  PostStatus PostStoreWithImmediate(std::span<const LocalBuffer> local, const RemoteBuffer& remote,
+                                    uint32_t immediate, uint64_t tag) {
+    return Post(OfiPostKind::kStoreWithImmediate, local, remote, immediate, tag);
+  }
+  void Flush();
+  std::span<ChannelEvent> Reap(std::span<ChannelEvent> events);
+  bool Arm();
+  int wait_fd() const { return wait_fd_ ? wait_fd_.get() : -1; }
+  void Close();  // messages not reaped are dropped
+  bool drained() const { return closed_ && posts_.empty(); }
+  const PeerIdentity& peer() const { return peer_; }
+
+ private:
+  static constexpr size_t kCompletionsPerRead = 64;
+
+  OfiChannel(OfiEndpoint endpoint, const PeerIdentity& peer);
+  absl::Status OpenWaitDescriptor();
+  absl::Status RegisterInlineMemory();
+
+  PostStatus Post(OfiPostKind kind, std::span<const LocalBuffer> local, const RemoteBuffer& remote,
+                  uint32_t immediate, uint64_t tag);
+  bool SetLocal(std::span<const LocalBuffer> local, OfiPost* post);
+  void CopyInline(std::span<const LocalBuffer> local, OfiPost* post);
+
+  // What the provider is told (ofi_submit.cc).
+  void Issue();
+  bool MustWait(const OfiPost& post) const;
+  ssize_t Submit(OfiPost& post);
+  ssize_t SubmitSend(OfiPost& post);
+  ssize_t SubmitAccess(OfiPost& post);
+
+  // What the provider tells.
+  void Progress();
+  size_t ReadCompletions();
+  void OnCompletion(const fi_cq_data_entry& entry);
+  void OnError();
+  void Finish(OfiPost& post, bool ok);
+  void LookAtConnection();
+  void TearDown();
+
+  const PeerIdentity peer_;
+  OfiEndpoint endpoint_;
+  ChannelLimits limits_;
+  const bool keeps_order_;       // of sends, stores and fetches, by the provider
+  const bool needs_local_keys_;  // FI_MR_LOCAL
+  OfiPosts posts_;
+  std::unique_ptr<std::byte[]> inline_memory_;  // of each post
+  Region inline_region_;                        // ends before its memory
+  OfiReceives receives_;
+  // Epoll over completions, events and side connection. Stays open for whoever watches it.
+  FileDescriptor wait_fd_;
+
+  std::array<ChannelEvent, kCompletionsPerRead> arrivals_;  // of one read of completions
+  size_t first_arrival_ = 0;
+  size_t num_arrivals_ = 0;
+  int stores_in_flight_ = 0;
+  uint32_t idle_turns_ = 0;
+  bool look_soon_ = true;         // at the connection: it may have woken us
+  bool failed_ = false;           // reported a failure: what comes behind it has failed as well
+  bool ending_ = false;           // no more posts; what has arrived is read before the end
+  bool torn_down_ = false;        // nothing is with the provider any more
+  bool owes_disconnect_ = false;  // the event kDisconnected, after all others
+  bool closed_ = false;
+};
+
+static_assert(MessageChannel<OfiChannel>);
+
+}  // namespace vof
+
+#endif  // VOF_BACKENDS_OFI_OFI_CHANNEL_H_

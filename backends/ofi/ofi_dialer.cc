@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ofi/ofi_dialer.h"
+
+#include <poll.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "backends/ofi/ofi_channel.h"
+#include "backends/ofi/ofi_error.h"
+#include "backends/ofi/ofi_node.h"
+#include "backends/ofi/ofi_provider.h"
+#include "backends/ofi/ofi_side.h"
+#include "backends/tcp/tcp_dialer.h"
+#include "core/runtime/message_link.h"
+
+namespace vof {
+namespace {
+
+constexpr Nanoseconds kLongestWait = 1000 * kNanosecondsPerSecond;
+
+// At least 1 while there is time left.
+int MillisecondsUntil(MonotonicTime deadline) {
+  const Nanoseconds left = std::min(deadline - MonotonicNow(), kLongestWait);
+  return left <= 0 ? 0 : static_cast<int>(left / kNanosecondsPerMillisecond) + 1;
+}
+
+absl::StatusOr<std::unique_ptr<Link>> MakeLink(OfiEndpoint endpoint, const PeerIdentity& peer) {
+  std::shared_ptr<OfiDomain> domain = endpoint.domain;
+  absl::StatusOr<std::unique_ptr<OfiChannel>> channel =
+      OfiChannel::Create(std::move(endpoint), peer);
+  if (!channel.ok()) return channel.status();
+  return std::make_unique<MessageLink<OfiChannel>>(*std::move(channel), std::move(domain));
+}
+
+// --- With a connection of the provider ---
+
+// FI_CONNECTED, or what happened instead.
+absl::Status AwaitConnected(fid_eq* eq, MonotonicTime deadline) {
+  for (;;) {
+    const int left_ms = MillisecondsUntil(deadline);
+    if (left_ms == 0) return absl::DeadlineExceededError("no answer in time");
+    alignas(fi_eq_cm_entry) std::array<std::byte, sizeof(fi_eq_cm_entry) + 512> bytes;
+    uint32_t kind = 0;
+    const ssize_t result = fi_eq_sread(eq, &kind, bytes.data(), bytes.size(), left_ms, 0);
+    if (result == -FI_EAGAIN || result == -FI_ETIMEDOUT || result == -FI_EINTR) continue;
+    if (result == -FI_EAVAIL) {
+      fi_eq_err_entry error = {};
+      fi_eq_readerr(eq, &error, 0);
+      const std::string cause = OfiErrorText(error.err);
+      return absl::UnavailableError(
+          absl::StrCat(cause, " (is the target running, with the same provider?)"));
+    }
+    if (result < 0) return absl::UnavailableError(OfiErrorText(static_cast<int>(result)));
+    if (kind == FI_CONNECTED) return absl::OkStatus();
+    return absl::UnavailableError("the target refused the connection");
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Link>> ConnectOne(const OfiProvider& provider, OfiDomains* domains,
+                                                 const SocketAddress& address,
+                                                 MonotonicTime deadline) {
+  absl::StatusOr<InfoPtr> info = QueryProvider(
+      provider, {.node = NumericNode(address), .service = absl::StrCat(address.port())});
+  if (!info.ok()) return info.status();
+  absl::StatusOr<std::shared_ptr<OfiDomain>> domain = domains->Get(**info);
+  if (!domain.ok()) return domain.status();
+  absl::StatusOr<OfiEndpoint> endpoint = OfiEndpoint::Open(*std::move(domain), *std::move(info));
+  if (!endpoint.ok()) return endpoint.status();
+  const int result = fi_connect(endpoint->ep.get(), endpoint->info->dest_addr, nullptr, 0);
+  if (result != 0) return absl::UnavailableError(OfiErrorText(result));
+  if (absl::Status s = AwaitConnected(endpoint->eq.get(), deadline); !s.ok()) return s;
+  return MakeLink(*std::move(endpoint), {address.HostText(), address.port(), {}});
+}
+
+absl::StatusOr<std::unique_ptr<Link>> DialConnected(const Uri& uri, const OfiProvider& provider,
+                                                    OfiDomains* domains, const Resolver& resolver,
+                                                    MonotonicTime deadline) {
+  absl::StatusOr<std::vector<SocketAddress>> addresses =
+      resolver({.host = uri.host, .port = uri.port, .listening = false, .deadline = deadline});
+  if (!addresses.ok()) return addresses.status();
+  std::vector<std::string> failures;
+  bool all_silent = true;
+  for (size_t i = 0; i < addresses->size(); ++i) {
+    const MonotonicTime now = MonotonicNow();
+    const auto shares = static_cast<Nanoseconds>(addresses->size() - i);
+    const MonotonicTime until = deadline == kInfiniteFuture
+                                    ? deadline
+                                    : now + std::max<Nanoseconds>(0, deadline - now) / shares;
+    absl::StatusOr<std::unique_ptr<Link>> link =
+        ConnectOne(provider, domains, (*addresses)[i], until);
+    if (link.ok()) return link;
+    all_silent = all_silent && absl::IsDeadlineExceeded(link.status());
+    failures.push_back(absl::StrCat((*addresses)[i].Text(), ": ", link.status().message()));
+  }
+  const std::string text = absl::StrCat("cannot connect to '", uri.host, "' with provider '",
+                                        provider.name, "': ", absl::StrJoin(failures, "; "));
+  return all_silent ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+}
+
+// --- By a side connection ---
+
+absl::Status AwaitHello(int fd, SideHelloParser* parser, MonotonicTime deadline) {
+  for (;;) {
+    switch (ReadHello(fd, parser)) {
+      case SideRead::kComplete:
+        return absl::OkStatus();
+      case SideRead::kMalformed:
+        return absl::UnavailableError(
+            absl::StrCat("what answers there is no target of this kind: ",
+                         absl::string_view(parser->problem().data(), parser->problem().size())));
+      case SideRead::kClosed:
+        return absl::UnavailableError(
+            "the target closed the connection (does it listen for ofi:// there?)");
+      case SideRead::kAgain:
+        break;
+    }
+    const int left_ms = MillisecondsUntil(deadline);
+    if (left_ms == 0) return absl::DeadlineExceededError("no answer in time");
+    pollfd events{.fd = fd, .events = POLLIN, .revents = 0};
+    if (poll(&events, 1, left_ms) < 0 && errno != EINTR) {
+      return absl::ErrnoToStatus(errno, "cannot wait for an answer");
+    }
+  }
+}
+
+absl::Status CheckAnswer(const SideHello& hello, const std::string& provider) {
+  switch (hello.answer) {
+    case SideAnswer::kWelcome:
+      break;
+    case SideAnswer::kOtherProvider:
+      return absl::InvalidArgumentError(absl::StrCat("the target listens with provider '",
+                                                     hello.provider, "', not '", provider,
+                                                     "'; use ?provider=", hello.provider));
+    case SideAnswer::kCannotServe:
+      return absl::UnavailableError("the target is out of memory or descriptors");
+    case SideAnswer::kNotReachable:
+      return absl::UnavailableError(
+          "the target cannot reach an endpoint of this machine by that connection");
+  }
+  if (hello.provider == provider) return absl::OkStatus();
+  return absl::UnavailableError("the target welcomed us with another provider");
+}
+
+absl::StatusOr<std::unique_ptr<Link>> DialSide(const Uri& uri, const OfiProvider& provider,
+                                               OfiDomains* domains, const Resolver& resolver,
+                                               MonotonicTime deadline) {
+  absl::StatusOr<FileDescriptor> socket = ConnectSocket(uri, {}, resolver, deadline);
+  if (!socket.ok()) return socket.status();
+  const std::string text =
+      absl::StrCat("cannot connect to '", uri.host, "' with provider '", provider.name, "': ");
+  const auto in_context = [&text](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(text, status.message()));
+  };
+  absl::StatusOr<SideEnd> end = OpenSideEnd(domains, provider, *std::move(socket));
+  if (!end.ok()) return in_context(end.status());
+  const int fd = end->endpoint.side.get();
+  SideHelloParser parser;
+  absl::Status status = WriteHello(fd, end->Hello())
+                            ? AwaitHello(fd, &parser, deadline)
+                            : absl::UnavailableError("the target closed the connection");
+  if (status.ok()) status = CheckAnswer(parser.hello(), provider.name);
+  if (status.ok()) status = end->MeetPeer(parser.hello());
+  if (!status.ok()) return in_context(status);
+  const PeerIdentity peer = end->Identity();
+  return MakeLink(std::move(end->endpoint), peer);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Link>> DialOfi(const Uri& uri, OfiDomains* domains,
+                                              const Resolver& resolver, MonotonicTime deadline) {
+  if (uri.host.empty()) {
+    return absl::InvalidArgumentError("ofi:// needs a host to connect to, as in ofi://HOST/NAME");
+  }
+  absl::StatusOr<OfiProvider> provider = FindProvider(uri.options.provider);
+  if (!provider.ok()) return provider.status();
+  return provider->type == FI_EP_MSG ? DialConnected(uri, *provider, domains, resolver, deadline)
+                                     : DialSide(uri, *provider, domains, resolver, deadline);
+}
+
+}  // namespace vof

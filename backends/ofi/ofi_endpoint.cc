@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ofi/ofi_endpoint.h"
+
+#include <rdma/fi_errno.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/ofi/ofi_error.h"
+
+namespace vof {
+namespace {
+
+absl::Status Failure(int result, const char* what, const fi_info& info) {
+  return OfiError(result,
+                  absl::StrCat("provider '", info.fabric_attr->prov_name, "' cannot ", what));
+}
+
+absl::Status OpenCompletionQueue(OfiEndpoint* endpoint) {
+  const fi_info& info = *endpoint->info;
+  fi_cq_attr attributes = {};
+  // Every post and every receive may complete before anybody looks.
+  attributes.size = info.tx_attr->size + info.rx_attr->size;
+  attributes.format = FI_CQ_FORMAT_DATA;
+  int result = 0;
+  for (const fi_wait_obj wait : {FI_WAIT_FD, FI_WAIT_NONE}) {
+    attributes.wait_obj = wait;
+    fid_cq* opened = nullptr;
+    result = fi_cq_open(endpoint->domain->domain(), &attributes, &opened, nullptr);
+    if (result != 0) continue;
+    endpoint->cq.reset(opened);
+    if (wait == FI_WAIT_FD) endpoint->cq_fd = WaitDescriptor(&opened->fid);
+    return absl::OkStatus();
+  }
+  return Failure(result, "open a completion queue", info);
+}
+
+absl::Status OpenAddressVector(OfiEndpoint* endpoint) {
+  fi_av_attr attributes = {};
+  attributes.type = FI_AV_TABLE;
+  attributes.count = 1;
+  fid_av* opened = nullptr;
+  const int result = fi_av_open(endpoint->domain->domain(), &attributes, &opened, nullptr);
+  if (result != 0) return Failure(result, "open an address vector", *endpoint->info);
+  endpoint->av.reset(opened);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int WaitDescriptor(fid* object) {
+  int fd = -1;
+  return fi_control(object, FI_GETWAIT, &fd) == 0 ? fd : -1;
+}
+
+absl::StatusOr<FidPtr<fid_eq>> OpenEventQueue(fid_fabric* fabric) {
+  fi_eq_attr attributes = {};
+  attributes.wait_obj = FI_WAIT_FD;
+  fid_eq* opened = nullptr;
+  const int result = fi_eq_open(fabric, &attributes, &opened, nullptr);
+  if (result != 0) return OfiError(result, "libfabric cannot open an event queue");
+  return FidPtr<fid_eq>(opened);
+}
+
+absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain, InfoPtr info) {
+  OfiEndpoint endpoint;
+  endpoint.domain = std::move(domain);
+  endpoint.info = std::move(info);
+  if (absl::Status s = OpenCompletionQueue(&endpoint); !s.ok()) return s;
+  if (endpoint.is_connected_type()) {
+    absl::StatusOr<FidPtr<fid_eq>> eq = OpenEventQueue(endpoint.domain->fabric());
+    if (!eq.ok()) return eq.status();
+    endpoint.eq = *std::move(eq);
+    endpoint.eq_fd = WaitDescriptor(&endpoint.eq->fid);
+  } else if (absl::Status s = OpenAddressVector(&endpoint); !s.ok()) {
+    return s;
+  }
+  fid_ep* opened = nullptr;
+  int result = fi_endpoint(endpoint.domain->domain(), endpoint.info.get(), &opened, nullptr);
+  if (result != 0) return Failure(result, "open an endpoint", *endpoint.info);
+  endpoint.ep.reset(opened);
+  fid* const bound = endpoint.eq != nullptr ? &endpoint.eq->fid : &endpoint.av->fid;
+  result = fi_ep_bind(opened, bound, 0);
+  if (result == 0) result = fi_ep_bind(opened, &endpoint.cq->fid, FI_TRANSMIT | FI_RECV);
+  if (result == 0) result = fi_enable(opened);
+  if (result != 0) return Failure(result, "enable an endpoint", *endpoint.info);
+  return endpoint;
+}
+
+absl::StatusOr<std::vector<std::byte>> OfiEndpoint::Name() const {
+  std::vector<std::byte> name(kMaxEndpointNameBytes);
+  size_t size = name.size();
+  const int result = fi_getname(&ep->fid, name.data(), &size);
+  if (result != 0) return Failure(result, "name an endpoint", *info);
+  name.resize(size);
+  return name;
+}
+
+absl::Status OfiEndpoint::SetPeer(std::span<const std::byte> name) {
+  // A copy with a NUL behind it: names that are text end there, whatever the peer sent.
+  std::vector<std::byte> terminated(name.begin(), name.end());
+  terminated.resize(kMaxEndpointNameBytes + 1);
+  const int inserted = fi_av_insert(av.get(), terminated.data(), 1, &peer, 0, nullptr);
+  if (inserted == 1) return absl::OkStatus();
+  return Failure(inserted < 0 ? inserted : -FI_EADDRNOTAVAIL, "reach the peer's endpoint", *info);
+}
+
+}  // namespace vof
