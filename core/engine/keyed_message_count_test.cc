@@ -128,7 +128,7 @@ TEST(KeyedMessageCountTest, InlineDataSavesMessagesAndRoundTrips) {
     const bool write = i >= num_shapes;
     const bool small = i % num_shapes < 2;
     EXPECT_EQ(counts[i].sends, 2) << i;
-    if (small) EXPECT_EQ(counts[i].fetches + counts[i].stores, 0) << i;
+    EXPECT_EQ(counts[i].fetches + counts[i].stores == 0, small) << i;
     EXPECT_EQ(counts[i].round_trips(), write && !small ? 2 : 1) << i;
   }
 }

@@ -19,6 +19,12 @@ std::unique_ptr<Connection> Link::AttachMessages(std::unique_ptr<MessageEngine>)
 absl::StatusOr<Backend*> BackendRegistry::Find(std::string_view scheme) const {
   const auto it = backends_.find(scheme);
   if (it != backends_.end()) return it->second.get();
+  const auto missing = missing_.find(scheme);
+  if (missing != missing_.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("this build has no '", std::string(scheme), "': ", missing->second,
+                     " (it has: ", absl::StrJoin(Schemes(), ", "), ")"));
+  }
   std::string known = absl::StrJoin(Schemes(), ", ");
   if (known.empty()) known = "none, this program has no backend linked in";
   return absl::InvalidArgumentError(

@@ -86,12 +86,18 @@ class BackendRegistry {
     std::string scheme(backend->scheme());
     backends_[std::move(scheme)] = std::move(backend);
   }
-  // kInvalidArgument with the list of known schemes when there is none.
+  // A scheme that this build could have, and why it has not: "rdma-core was not there; install
+  // ...".
+  void AddMissing(std::string_view scheme, std::string why) {
+    missing_[std::string(scheme)] = std::move(why);
+  }
+  // kInvalidArgument with the list of known schemes, and of missing ones, when there is none.
   absl::StatusOr<Backend*> Find(std::string_view scheme) const;
   std::vector<std::string> Schemes() const;
 
  private:
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;
+  std::map<std::string, std::string, std::less<>> missing_;
 };
 
 }  // namespace vof

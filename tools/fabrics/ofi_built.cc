@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ofi/ofi_backend.h"
+#include "tools/fabrics/fabrics.h"
+
+namespace vof {
+
+void RegisterOfiIfBuilt(BackendRegistry& registry) { RegisterOfi(registry); }
+
+}  // namespace vof

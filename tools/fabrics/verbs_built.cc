@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/verbs/verbs_backend.h"
+#include "tools/fabrics/fabrics.h"
+
+namespace vof {
+
+void RegisterVerbsIfBuilt(BackendRegistry& registry, TroubleHandler on_trouble) {
+  RegisterVerbs(registry, {}, on_trouble);
+}
+
+}  // namespace vof

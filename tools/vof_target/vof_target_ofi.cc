@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vof-target-ofi: serves devices over libfabric only.
+#include "tools/fabrics/fabrics.h"
+#include "tools/vof_target/target_main.h"
+
+int main(int argc, char** argv) {
+  const auto register_backends = [](vof::BackendRegistry& registry) {
+    vof::RegisterOfiIfBuilt(registry);
+  };
+  return vof::TargetMain({.name = "vof-target-ofi", .register_backends = register_backends}, argc,
+                         argv);
+}
