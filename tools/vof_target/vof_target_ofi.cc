@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // vof-target-ofi: serves devices over libfabric only.
-#include "tools/fabrics/fabrics.h"
+#include "backends/ofi/ofi_backend.h"
 #include "tools/vof_target/target_main.h"
 
 int main(int argc, char** argv) {
-  const auto register_backends = [](vof::BackendRegistry& registry) {
-    vof::RegisterOfiIfBuilt(registry);
-  };
+  const auto register_backends = [](vof::BackendRegistry& registry) { vof::RegisterOfi(registry); };
   return vof::TargetMain({.name = "vof-target-ofi", .register_backends = register_backends}, argc,
                          argv);
 }
