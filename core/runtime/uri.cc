@@ -128,7 +128,7 @@ absl::Status ParseName(std::string_view text, std::string_view path, Uri* uri) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Uri> Parse(std::string_view text, std::string_view form) {
+absl::StatusOr<Uri> Parse(std::string_view text, std::string_view form, bool listens) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte <= 0x20 || byte == 0x7f)
@@ -147,16 +147,18 @@ absl::StatusOr<Uri> Parse(std::string_view text, std::string_view form) {
   if (slash != std::string_view::npos) {
     if (absl::Status s = ParseName(text, rest.substr(slash + 1), &uri); !s.ok()) return s;
   }
-  if (absl::Status s = ParseUriOptions(query, uri.scheme, &uri.options); !s.ok())
+  if (absl::Status s = ParseUriOptions(query, {uri.scheme, listens}, &uri.options); !s.ok())
     return Bad(text, std::string_view(s.message().data(), s.message().size()));
   return uri;
 }
 
 }  // namespace
 
-absl::StatusOr<Uri> ParseUri(std::string_view text) { return Parse(text, kDeviceForm); }
+absl::StatusOr<Uri> ParseUri(std::string_view text) { return Parse(text, kDeviceForm, false); }
 
-absl::StatusOr<Uri> ParseListenerUri(std::string_view text) { return Parse(text, kListenerForm); }
+absl::StatusOr<Uri> ParseListenerUri(std::string_view text) {
+  return Parse(text, kListenerForm, true);
+}
 
 std::string FormatUri(const Uri& uri) {
   std::string text = absl::StrCat(uri.scheme, "://");

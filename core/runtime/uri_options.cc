@@ -41,6 +41,7 @@ struct Key {
   std::string (*default_value)();  // in words where there is no value for it
   bool (*set)(std::string_view value, UriOptions* options);
   std::string_view scheme = {};  // the only one that takes it; empty: each
+  bool for_listeners = false;    // they take it, too
 };
 
 constexpr size_t kMaxNameBytes = kVqnFieldBytes - 1;
@@ -75,7 +76,8 @@ constexpr Key kProvider = {
              std::all_of(value.begin(), value.end(),
                          [](char c) { return absl::ascii_isalnum(c) || c == '_' || c == ';'; });
     },
-    "ofi"};
+    "ofi",
+    /*for_listeners=*/true};
 
 constexpr Key kTransmission = {"transmission",
                                "how data travels",
@@ -141,35 +143,40 @@ const Key* FindKey(std::string_view name) {
   return nullptr;
 }
 
-// With no scheme: all.
-bool Takes(std::string_view scheme, const Key& key) {
-  return scheme.empty() || key.scheme.empty() || key.scheme == scheme;
+bool Takes(const UriKeyScope& scope, const Key& key) {
+  if (scope.listens && !key.for_listeners) return false;
+  return scope.scheme.empty() || key.scheme.empty() || key.scheme == scope.scheme;
 }
 
-std::string KnownKeys(std::string_view scheme) {
+std::string KnownKeys(const UriKeyScope& scope) {
   std::string known;
   for (const Key& key : kKeys) {
-    if (!Takes(scheme, key)) continue;
+    if (!Takes(scope, key)) continue;
     absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(key.name));
   }
-  return known;
+  return known.empty() ? "none" : known;
 }
 
-absl::Status UnknownKey(std::string_view name, std::string_view scheme) {
+absl::Status UnknownKey(std::string_view name, const UriKeyScope& scope) {
   const Key* key = FindKey(name);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown key '", std::string(name), "'",
-      key == nullptr ? "" : absl::StrCat(", which is for ", std::string(key->scheme), ":// only"),
-      " (known: ", KnownKeys(scheme), ")"));
+  std::string whose;
+  if (scope.listens) {
+    whose = ": keys of initiators belong to their URIs, not to where a target listens";
+  } else if (key != nullptr) {
+    whose = absl::StrCat(", which is for ", std::string(key->scheme), ":// only");
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown key '", std::string(name), "'", whose,
+                                                 " (known", scope.listens ? " here" : "", ": ",
+                                                 KnownKeys(scope), ")"));
 }
 
-absl::Status ParseOption(std::string_view option, std::string_view scheme,
+absl::Status ParseOption(std::string_view option, const UriKeyScope& scope,
                          std::vector<std::string>* seen, UriOptions* options) {
   const size_t equals = option.find('=');
   const std::optional<std::string> name = PercentDecode(option.substr(0, equals));
-  if (!name.has_value()) return UnknownKey(option.substr(0, equals), scheme);
+  if (!name.has_value()) return UnknownKey(option.substr(0, equals), scope);
   const Key* key = FindKey(*name);
-  if (key == nullptr || !Takes(scheme, *key)) return UnknownKey(*name, scheme);
+  if (key == nullptr || !Takes(scope, *key)) return UnknownKey(*name, scope);
   if (equals == std::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("key '", *name, "' has no value"));
   }
@@ -189,7 +196,7 @@ absl::Status ParseOption(std::string_view option, std::string_view scheme,
 
 absl::Status SetUriOption(std::string_view name, std::string_view value, UriOptions* options) {
   const Key* key = FindKey(name);
-  if (key == nullptr) return UnknownKey(name, /*scheme=*/"");
+  if (key == nullptr) return UnknownKey(name, {});
   return key->set(value, options) ? absl::OkStatus() : Bad(name, value, key->allowed());
 }
 
@@ -238,14 +245,15 @@ std::string FormatUriDuration(Nanoseconds duration) {
   return absl::StrCat(duration / kNanosecondsPerMillisecond, "ms");
 }
 
-absl::Status ParseUriOptions(std::string_view query, std::string_view scheme, UriOptions* options) {
+absl::Status ParseUriOptions(std::string_view query, const UriKeyScope& scope,
+                             UriOptions* options) {
   std::vector<std::string> seen;
   while (!query.empty()) {
     const size_t end = query.find('&');
     const std::string_view option = query.substr(0, end);
     query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
     if (option.empty()) continue;
-    if (absl::Status s = ParseOption(option, scheme, &seen, options); !s.ok()) return s;
+    if (absl::Status s = ParseOption(option, scope, &seen, options); !s.ok()) return s;
   }
   return CheckUriOptions(*options);
 }

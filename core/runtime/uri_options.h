@@ -14,8 +14,14 @@
 
 namespace vof {
 
-// An error names the key and what is known or allowed with this scheme.
-absl::Status ParseUriOptions(std::string_view query, std::string_view scheme, UriOptions* options);
+// Whose keys: those of one scheme, of who listens or of who connects.
+struct UriKeyScope {
+  std::string_view scheme;  // empty: any
+  bool listens = false;
+};
+
+// An error names the key and what is known or allowed there.
+absl::Status ParseUriOptions(std::string_view query, const UriKeyScope& scope, UriOptions* options);
 // Those that differ from the defaults; empty when none does.
 std::string FormatUriOptions(const UriOptions& options);
 

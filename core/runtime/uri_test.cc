@@ -225,6 +225,15 @@ TEST(UriTest, FlagsAreHeldToTheRulesOfTheirKeys) {
               HasSubstr("known: ivqn"));
 }
 
+TEST(ParseListenerUriTest, TakesTheKeysOfListenersOnly) {
+  EXPECT_EQ(ParseListenerUri("ofi://h:0?provider=shm")->options.provider, "shm");
+  EXPECT_THAT(std::string(ParseListenerUri("ofi://h:0?queues=2").status().message()),
+              AllOf(HasSubstr("unknown key 'queues': keys of initiators"),
+                    HasSubstr("known here: provider")));
+  EXPECT_THAT(std::string(ParseListenerUri("tcp://h:0?queues=2").status().message()),
+              HasSubstr("known here: none"));
+}
+
 TEST(UriTest, KeysOfOneSchemeAreRefusedInOthers) {
   const Uri ofi = Parsed("ofi://h/d?provider=tcp;ofi_rxm");
   EXPECT_EQ(ofi.options.provider, "tcp;ofi_rxm");

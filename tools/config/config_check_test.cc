@@ -90,9 +90,10 @@ TEST(CheckTargetConfigTest, ListenerErrorsAreLocated) {
        "t.conf:2:12: \"tcp://127.0.0.1/disk\" names a "
        "device"},
       {"listener { uri: \"tcp://127.0.0.1/?queues=2\" }",
-       "t.conf:2:12: \"tcp://127.0.0.1/?queues=2\" has options behind '?'"},
+       "t.conf:2:12: bad URI 'tcp://127.0.0.1/?queues=2': unknown key 'queues': keys of "
+       "initiators"},
       {"listener { uri: \"tcp://127.0.0.1/?colour=blue\" }",
-       "t.conf:2:12: \"tcp://127.0.0.1/?colour=blue\" has options behind '?'"},
+       "t.conf:2:12: bad URI 'tcp://127.0.0.1/?colour=blue': unknown key 'colour'"},
   };
   for (const auto& c : kCases) {
     EXPECT_THAT(Joined(CheckText(std::string(kDevice) + c.text)), StartsWith(c.error)) << c.text;
