@@ -9,7 +9,7 @@
 namespace vof {
 
 void OfiChannel::Issue() {
-  while (OfiPost* post = torn_down_ || ending_ ? nullptr : posts_.NextToIssue()) {
+  while (OfiPost* post = torn_down_ || ending_ || closed_ ? nullptr : posts_.NextToIssue()) {
     if (MustWait(*post)) return;
     if (!post->is_valid) {
       ending_ = true;

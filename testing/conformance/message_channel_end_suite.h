@@ -67,9 +67,8 @@ class MessageChannelEndTest : public testing::Test {
   }
   // The only post so far fails, and takes the channel with it at both ends.
   void ExpectBroken() {
-    ASSERT_TRUE(PumpUntil(a(), b(), [&] {
-      return Ended(a()) && b().disconnects == 1 && a().outstanding.empty();
-    }));
+    ASSERT_TRUE(PumpUntil(
+        a(), b(), [&] { return Ended(a()) && b().disconnects == 1 && a().outstanding.empty(); }));
     PumpAWhile(a(), b());
     EXPECT_TRUE(Ended(a())) << "once";
     EXPECT_EQ(b().disconnects, 1) << "once";
