@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/tcp/file_descriptor.h"
-#include "backends/tcp/socket_address.h"
+#include "backends/common/file_descriptor.h"
+#include "backends/common/socket_address.h"
 #include "backends/tcp/tcp_backend.h"
 #include "backends/tcp/tcp_listener.h"
 #include "core/base/time.h"

@@ -14,7 +14,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "backends/tcp/resolver.h"
+#include "backends/common/resolver.h"
+#include "backends/common/trouble_handler.h"
 #include "backends/tcp/tcp_listener.h"
 #include "core/runtime/backend.h"
 

@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "backends/tcp/file_descriptor.h"
-#include "backends/tcp/socket_address.h"
+#include "backends/common/file_descriptor.h"
+#include "backends/common/socket_address.h"
 
 namespace vof {
 namespace {

@@ -10,8 +10,8 @@
 #define VOF_BACKENDS_TCP_TCP_DIALER_H_
 
 #include "absl/status/statusor.h"
-#include "backends/tcp/file_descriptor.h"
-#include "backends/tcp/resolver.h"
+#include "backends/common/file_descriptor.h"
+#include "backends/common/resolver.h"
 #include "backends/tcp/tcp_stream.h"
 #include "core/base/time.h"
 #include "core/runtime/backend.h"

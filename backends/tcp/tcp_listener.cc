@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "backends/tcp/socket_address.h"
+#include "backends/common/socket_address.h"
 #include "backends/tcp/tcp_stream.h"
 #include "core/runtime/reactor.h"
 #include "core/runtime/stream_link.h"

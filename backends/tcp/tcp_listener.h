@@ -13,24 +13,18 @@
 #define VOF_BACKENDS_TCP_TCP_LISTENER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "backends/tcp/file_descriptor.h"
-#include "backends/tcp/resolver.h"
+#include "backends/common/file_descriptor.h"
+#include "backends/common/resolver.h"
+#include "backends/common/trouble_handler.h"
 #include "core/base/time.h"
 #include "core/runtime/backend.h"
 
 namespace vof {
-
-// Told in a line for the administrator what keeps a listener from accepting and what to do; the
-// first time and then at every attempt, so up to ten times a second: whoever logs it limits it. On
-// reactor threads; must not block.
-using TroubleHandler = std::function<void(std::string_view line)>;
 
 // Takes an accepted connection that nothing was done with yet; on the listener's reactor.
 using SocketHandler = std::function<void(FileDescriptor socket)>;

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "backends/tcp/socket_address.h"
+#include "backends/common/socket_address.h"
 
 namespace vof {
 namespace {

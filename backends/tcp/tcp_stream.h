@@ -13,7 +13,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "backends/tcp/file_descriptor.h"
+#include "backends/common/file_descriptor.h"
 #include "core/base/buffer.h"
 #include "core/runtime/backend.h"
 #include "core/transport/byte_stream.h"

@@ -20,10 +20,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
+#include "backends/common/socket_address.h"
 #include "backends/loopback/faults.h"
 #include "backends/loopback/loopback_stream.h"
-#include "backends/tcp/file_descriptor.h"
-#include "backends/tcp/socket_address.h"
 #include "backends/tcp/tcp_stream.h"
 #include "core/runtime/backend.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/tcp/socket_address.h"
+#include "backends/common/socket_address.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/tcp/resolver.h"
+#include "backends/common/resolver.h"
 
 #include <netdb.h>
 #include <sys/socket.h>

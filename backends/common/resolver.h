@@ -5,8 +5,8 @@
 //   Resolver resolver = SystemResolver();
 //   absl::StatusOr<std::vector<SocketAddress>> all =
 //       resolver({.host = "disk.example", .port = 8549, .deadline = deadline});
-#ifndef VOF_BACKENDS_TCP_RESOLVER_H_
-#define VOF_BACKENDS_TCP_RESOLVER_H_
+#ifndef VOF_BACKENDS_COMMON_RESOLVER_H_
+#define VOF_BACKENDS_COMMON_RESOLVER_H_
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "backends/tcp/socket_address.h"
+#include "backends/common/socket_address.h"
 #include "core/base/time.h"
 
 namespace vof {
@@ -36,4 +36,4 @@ Resolver SystemResolver();
 
 }  // namespace vof
 
-#endif  // VOF_BACKENDS_TCP_RESOLVER_H_
+#endif  // VOF_BACKENDS_COMMON_RESOLVER_H_

@@ -4,8 +4,8 @@
 //
 //   absl::StatusOr<SocketAddress> local = SocketAddress::OfSocket(fd);
 //   local->Text() == "[fe80::1%eth0]:8549"
-#ifndef VOF_BACKENDS_TCP_SOCKET_ADDRESS_H_
-#define VOF_BACKENDS_TCP_SOCKET_ADDRESS_H_
+#ifndef VOF_BACKENDS_COMMON_SOCKET_ADDRESS_H_
+#define VOF_BACKENDS_COMMON_SOCKET_ADDRESS_H_
 
 #include <sys/socket.h>
 
@@ -50,4 +50,4 @@ absl::Status SetBufferSizes(int fd, const SocketOptions& options);
 
 }  // namespace vof
 
-#endif  // VOF_BACKENDS_TCP_SOCKET_ADDRESS_H_
+#endif  // VOF_BACKENDS_COMMON_SOCKET_ADDRESS_H_

@@ -4,8 +4,8 @@
 //
 //   FileDescriptor fd(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
 //   if (!fd) return absl::ErrnoToStatus(errno, "socket");
-#ifndef VOF_BACKENDS_TCP_FILE_DESCRIPTOR_H_
-#define VOF_BACKENDS_TCP_FILE_DESCRIPTOR_H_
+#ifndef VOF_BACKENDS_COMMON_FILE_DESCRIPTOR_H_
+#define VOF_BACKENDS_COMMON_FILE_DESCRIPTOR_H_
 
 #include <unistd.h>
 
@@ -38,4 +38,4 @@ class FileDescriptor {
 
 }  // namespace vof
 
-#endif  // VOF_BACKENDS_TCP_FILE_DESCRIPTOR_H_
+#endif  // VOF_BACKENDS_COMMON_FILE_DESCRIPTOR_H_
