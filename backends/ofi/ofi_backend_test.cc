@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/common/file_descriptor.h"
+#include "backends/common/socket_address.h"
 #include "backends/ofi/ofi_side_listener.h"
 #include "backends/ofi/side_hello.h"
-#include "backends/tcp/file_descriptor.h"
-#include "backends/tcp/socket_address.h"
 #include "core/base/time.h"
 #include "core/runtime/reactor.h"
 

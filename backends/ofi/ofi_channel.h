@@ -27,10 +27,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_endpoint.h"
 #include "backends/ofi/ofi_post.h"
 #include "backends/ofi/ofi_receives.h"
-#include "backends/tcp/file_descriptor.h"
 #include "core/base/time.h"
 #include "core/transport/message_channel.h"
 

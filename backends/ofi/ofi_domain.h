@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_handle.h"
-#include "backends/tcp/file_descriptor.h"
 #include "core/base/buffer.h"
 #include "core/base/time.h"
 #include "core/transport/domain.h"

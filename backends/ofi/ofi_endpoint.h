@@ -23,9 +23,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_domain.h"
 #include "backends/ofi/ofi_handle.h"
-#include "backends/tcp/file_descriptor.h"
 #include "core/base/time.h"
 
 namespace vof {

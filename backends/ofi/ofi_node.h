@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "backends/tcp/socket_address.h"
+#include "backends/common/socket_address.h"
 
 namespace vof {
 
