@@ -46,10 +46,10 @@ PostStatus FabricChannel::Post(FabricPostKind kind, std::span<const LocalBuffer>
   post.size_bytes = static_cast<uint32_t>(size_bytes);
   if (kind == FabricPostKind::kSend) {
     post.valid = size_bytes <= limits_.max_message_bytes;
-    post.is_inline = size_bytes <= limits_.inline_bytes;
   } else {
     post.valid = size_bytes == remote.size_bytes;
   }
+  post.is_inline = kind != FabricPostKind::kFetch && size_bytes <= limits_.inline_bytes;
   if (kind == FabricPostKind::kStoreWithImmediate && !limits_.has_immediate) post.valid = false;
   return link_->Post(side_, post, local);
 }

@@ -30,8 +30,14 @@ ChannelEventKind EventKind(FabricPostKind kind) {
   return ChannelEventKind::kStored;
 }
 
-void Gather(std::span<const LocalBuffer> from, std::byte* into) {
-  for (const LocalBuffer& segment : from) {
+// The bytes of the current post: as they were when it was posted, or as they are now.
+void Gather(const FabricSendQueue& sends, const FabricPost& post, std::byte* into) {
+  if (post.is_inline) {
+    const std::span<const std::byte> bytes = sends.current_inline();
+    std::copy(bytes.begin(), bytes.end(), into);
+    return;
+  }
+  for (const LocalBuffer& segment : sends.current_segments()) {
     if (segment.size_bytes == 0) continue;
     std::memmove(into, segment.data, segment.size_bytes);
     into += segment.size_bytes;
@@ -133,12 +139,7 @@ FabricError FabricLink::Move(int side, const FabricPost& post, Receive* receive)
   }
   if (post.kind == FabricPostKind::kSend) {
     if (post.size_bytes > peer.receives->receive_bytes()) return FabricError::kMessageTooLong;
-    if (post.is_inline) {
-      const std::span<const std::byte> message = me.sends.current_inline();
-      std::copy(message.begin(), message.end(), receive->data);
-    } else {
-      Gather(local, receive->data);
-    }
+    Gather(me.sends, post, receive->data);
     receive->message_bytes = post.size_bytes;
     receive->has_immediate = false;
     ++me.stats.sends;
@@ -152,7 +153,7 @@ FabricError FabricLink::Move(int side, const FabricPost& post, Receive* receive)
         post.remote, fetches ? Access::kRemoteRead : Access::kRemoteWrite, &remote);
     if (error != FabricError::kNone) return error;
   }
-  fetches ? Scatter(remote, local) : Gather(local, remote);
+  fetches ? Scatter(remote, local) : Gather(me.sends, post, remote);
   ++(fetches ? me.stats.fetches : me.stats.stores);
   if (receive != nullptr) {
     ++me.stats.immediates;

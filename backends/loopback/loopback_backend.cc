@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/runtime/message_link.h"
 #include "core/runtime/reactor.h"
 #include "core/runtime/stream_link.h"
 
@@ -41,6 +42,8 @@ class LoopbackUniverse {
   std::mutex mutex;
   std::map<std::string, Place> places;
   uint64_t num_dialled = 0;
+  // The one adapter of this fabric. Not under the mutex.
+  std::shared_ptr<FabricDomain> domain;
 };
 
 namespace {
@@ -74,9 +77,14 @@ std::unique_ptr<Link> MakeLink(LoopbackStream stream) {
   return std::make_unique<StreamLink<LoopbackStream>>(std::move(stream));
 }
 
-// std::function wants to copy what it holds; a link cannot be.
-void PostAccept(const LoopbackUniverse::Place& place, LoopbackStream server) {
-  auto link = std::make_shared<std::unique_ptr<Link>>(MakeLink(std::move(server)));
+std::unique_ptr<Link> MakeLink(FabricChannel channel, std::shared_ptr<FabricDomain> domain) {
+  return std::make_unique<MessageLink<FabricChannel>>(
+      std::make_unique<FabricChannel>(std::move(channel)), std::move(domain));
+}
+
+void PostAccept(const LoopbackUniverse::Place& place, std::unique_ptr<Link> server) {
+  // std::function wants to copy what it holds; a link cannot be.
+  auto link = std::make_shared<std::unique_ptr<Link>>(std::move(server));
   place.reactor->Post([acceptor = place.acceptor, link] {
     if (acceptor->is_open) acceptor->accept(std::move(*link));
   });
@@ -84,10 +92,14 @@ void PostAccept(const LoopbackUniverse::Place& place, LoopbackStream server) {
 
 }  // namespace
 
-LoopbackBackend::LoopbackBackend(const LoopbackOptions& options, Faults faults)
+LoopbackBackend::LoopbackBackend(const LoopbackOptions& options, Faults faults,
+                                 const FabricOptions& fabric, const FabricDomainOptions& domain)
     : options_(options),
       faults_(std::move(faults)),
-      universe_(std::make_shared<LoopbackUniverse>()) {}
+      fabric_(fabric),
+      universe_(std::make_shared<LoopbackUniverse>()) {
+  universe_->domain = std::make_shared<FabricDomain>(domain);
+}
 
 absl::StatusOr<std::unique_ptr<Listener>> LoopbackBackend::Listen(const Uri& uri, Reactor* reactor,
                                                                   AcceptHandler accept) {
@@ -109,29 +121,38 @@ absl::StatusOr<std::unique_ptr<Listener>> LoopbackBackend::Listen(const Uri& uri
                                             std::move(acceptor));
 }
 
-absl::StatusOr<std::unique_ptr<Link>> LoopbackBackend::Dial(const Uri& uri, MonotonicTime) {
+absl::StatusOr<uint64_t> LoopbackBackend::Meet(const Uri& uri, std::unique_ptr<Link> server) {
   const std::string key = KeyOf(uri);
-  auto [client, server] = MakeLoopbackPair(options_);
-  uint64_t nth;
-  {
-    // Held while posting: a listener, and so its reactor, does not go away meanwhile.
-    std::lock_guard<std::mutex> lock(universe_->mutex);
-    const auto it = universe_->places.find(key);
-    if (it == universe_->places.end()) {
-      std::string known;
-      for (const auto& place : universe_->places) {
-        absl::StrAppend(&known, known.empty() ? "" : ", ", "loop://", place.first, "/");
-      }
-      return absl::UnavailableError(
-          absl::StrCat("cannot connect: nothing in this process listens on loop://", key,
-                       "/ (listening: ", known.empty() ? "none" : known, ")"));
+  // Held while posting: a listener, and so its reactor, does not go away meanwhile.
+  const std::lock_guard<std::mutex> lock(universe_->mutex);
+  const auto it = universe_->places.find(key);
+  if (it == universe_->places.end()) {
+    std::string known;
+    for (const auto& place : universe_->places) {
+      absl::StrAppend(&known, known.empty() ? "" : ", ", "loop://", place.first, "/");
     }
-    nth = universe_->num_dialled++;
-    PostAccept(it->second, std::move(server));
+    return absl::UnavailableError(
+        absl::StrCat("cannot connect: nothing in this process listens on loop://", key,
+                     "/ (listening: ", known.empty() ? "none" : known, ")"));
   }
+  PostAccept(it->second, std::move(server));
+  return universe_->num_dialled++;
+}
+
+absl::StatusOr<std::unique_ptr<Link>> LoopbackBackend::Dial(const Uri& uri, MonotonicTime) {
+  if (uri.options.transmission == Transmission::kKeyed) {
+    FabricDomain* domain = universe_->domain.get();
+    auto [client, server] = MakeFabricPair(domain, domain, fabric_);
+    const absl::StatusOr<uint64_t> nth = Meet(uri, MakeLink(std::move(server), universe_->domain));
+    if (!nth.ok()) return nth.status();
+    return MakeLink(std::move(client), universe_->domain);
+  }
+  auto [client, server] = MakeLoopbackPair(options_);
+  const absl::StatusOr<uint64_t> nth = Meet(uri, MakeLink(std::move(server)));
+  if (!nth.ok()) return nth.status();
   if (!faults_) return MakeLink(std::move(client));
   using Faulty = FaultyStream<LoopbackStream>;
-  return std::make_unique<StreamLink<Faulty>>(Faulty(std::move(client), faults_(nth)));
+  return std::make_unique<StreamLink<Faulty>>(Faulty(std::move(client), faults_(*nth)));
 }
 
 void RegisterLoopback(BackendRegistry& registry, const LoopbackOptions& options) {

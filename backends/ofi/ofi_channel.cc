@@ -101,7 +101,7 @@ PostStatus OfiChannel::Post(OfiPostKind kind, std::span<const LocalBuffer> local
   if (is_send ? post->size_bytes > limits_.max_message_bytes
               : post->size_bytes != remote.size_bytes) {
     post->is_valid = false;
-  } else if (is_send && post->size_bytes <= limits_.inline_bytes) {
+  } else if (kind != OfiPostKind::kFetch && post->size_bytes <= limits_.inline_bytes) {
     CopyInline(local, post);
   } else {
     post->is_valid = SetLocal(local, post);

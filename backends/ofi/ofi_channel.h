@@ -90,6 +90,7 @@ class OfiChannel {
   // What the provider is told (ofi_submit.cc).
   void Issue();
   bool MustWait(const OfiPost& post) const;
+  bool MayInject(const OfiPost& post) const;
   ssize_t Submit(OfiPost& post);
   ssize_t SubmitSend(OfiPost& post);
   ssize_t SubmitAccess(OfiPost& post);

@@ -3,9 +3,9 @@
 // The control queue of an initiator over a message channel: each command and each answer of an
 // InitiatorSession is one message.
 //
-//   auto engine = std::make_unique<InitiatorControlKeyed<V5>>(body, session_options,
-//   keyed_options); engine->session().ReadConfig(fields, done); engine->Notify();              //
-//   outside of a turn: somebody has to come and send
+//   auto engine = std::make_unique<InitiatorControlKeyed<V5>>(body, session_options, keyed);
+//   engine->session().ReadConfig(fields, done);
+//   engine->Notify();                           // outside of a turn: somebody has to come and send
 //
 // See initiator_session.h for what can be done, message_engine.h for how an engine is driven.
 #ifndef VOF_CORE_ENGINE_INITIATOR_CONTROL_KEYED_H_
@@ -17,6 +17,7 @@
 
 #include "core/engine/action_ring.h"
 #include "core/engine/initiator_answer.h"
+#include "core/engine/initiator_control.h"
 #include "core/engine/initiator_session.h"
 #include "core/engine/initiator_status.h"
 #include "core/engine/initiator_virtqueue_keyed.h"
@@ -27,15 +28,15 @@
 namespace vof {
 
 template <Codec C>
-class InitiatorControlKeyed final : public MessageEngine {
+class InitiatorControlKeyed final : public MessageEngine, public InitiatorControl {
  public:
   // `options.handshake` must name the codec's dialect and keyed transmission.
   InitiatorControlKeyed(ConnectBody body, InitiatorSessionOptions options,
                         const InitiatorKeyedOptions& keyed)
       : body_(std::move(body)), keyed_(keyed), session_(std::move(options)) {}
 
-  InitiatorSession& session() { return session_; }
-  void Notify() { Wake(); }
+  InitiatorSession& session() override { return session_; }
+  void Notify() override { Wake(); }
 
   // --- MessageEngine ---
   int receive_depth() const override { return kReceives; }

@@ -18,6 +18,7 @@
 
 #include "core/engine/fixed_assembler.h"
 #include "core/engine/initiator_answer.h"
+#include "core/engine/initiator_control.h"
 #include "core/engine/initiator_output.h"
 #include "core/engine/initiator_session.h"
 #include "core/engine/initiator_status.h"
@@ -28,22 +29,15 @@
 
 namespace vof {
 
-// A control queue seen without its dialect.
-class InitiatorControl : public StreamEngine {
- public:
-  virtual InitiatorSession& session() = 0;
-  // The session got an operation from outside of a turn.
-  void Notify() { Wake(); }
-};
-
 template <Codec C>
-class InitiatorControlStream final : public InitiatorControl {
+class InitiatorControlStream final : public StreamEngine, public InitiatorControl {
  public:
   // `options.handshake.dialect` must be the codec's.
   InitiatorControlStream(ConnectBody body, InitiatorSessionOptions options)
       : body_(std::move(body)), session_(std::move(options)) {}
 
   InitiatorSession& session() override { return session_; }
+  void Notify() override { Wake(); }
 
   // --- StreamEngine ---
   int PrepareRead(MutableBuffer scratch, std::span<MutableBuffer> into) override {

@@ -165,6 +165,8 @@ WireError InitiatorSession::OnCompletion(const Completion& completion, Monotonic
     waiting_ = false;
     command_deadline_ = kInfiniteFuture;
     round_trip_ = now - sent_at_;
+    // A number that no dialect has may be anybody's first bytes.
+    if (completion.ok() || completion.cause != Cause::kUnknown) met_a_target_ = true;
     InitiatorScript& script = *scripts_.front();
     const absl::Status status = script.OnAnswer(in_flight_, completion);
     if (!status.ok() && script.failure_ends_session()) Fail(status);

@@ -95,6 +95,8 @@ class InitiatorSession {
   const absl::Status& status() const { return status_; }
   const SessionInfo& info() const { return handshake_.info(); }
   bool ready() const { return ready_; }
+  // Connect was answered in a way that only a target would: with what it refuses, too.
+  bool met_a_target() const { return met_a_target_; }
 
  private:
   struct Finished {
@@ -131,6 +133,7 @@ class InitiatorSession {
 
   absl::Status status_;
   bool started_ = false;
+  bool met_a_target_ = false;
   bool asked_for_virtqueues_ = false;
   bool ready_ = false;
   bool config_changed_ = false;

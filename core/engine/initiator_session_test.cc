@@ -245,6 +245,21 @@ TYPED_TEST(SessionTest, HostileAnswersEndTheSession) {
     this->driver_->Turn();
     EXPECT_EQ(this->ended_, 1);
     EXPECT_EQ(FailureKindOf(this->why_), FailureKind::kProtocol) << this->why_;
+    EXPECT_EQ(this->session().met_a_target(), !in_bring_up);
+  }
+}
+
+TYPED_TEST(SessionTest, OnlyATargetRefusesWithAKnownNumber) {
+  for (const Cause cause : {Cause::kAccess, Cause::kUnknown}) {
+    std::string refusal = CompletionBytes<TypeParam>(K::kConnect, {.cause = Cause::kAccess});
+    if (cause == Cause::kUnknown) refusal[0] = 0x4a;  // the low byte of the status
+    this->target_ = {};
+    this->Make();
+    this->driver_->Turn();
+    this->driver_->Feed(refusal, 1);
+    this->driver_->Turn();
+    EXPECT_EQ(FailureCauseOf(this->why_), cause) << this->why_;
+    EXPECT_EQ(this->session().met_a_target(), cause == Cause::kAccess);
   }
 }
 

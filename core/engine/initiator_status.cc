@@ -135,4 +135,9 @@ absl::Status WithContext(std::string_view context, const absl::Status& status) {
   return Rewritten(status, absl::StrCat(View(context), ": ", status.message()));
 }
 
+absl::Status WithHint(std::string_view hint, const absl::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return Rewritten(status, absl::StrCat(status.message(), "; ", View(hint)));
+}
+
 }  // namespace vof

@@ -6,7 +6,7 @@
 //   absl::Status s = RefusedStatus(Dialect::kV5, "connect", completion);
 //   FailureKindOf(s) == FailureKind::kRefused;  FailureCauseOf(s) == Cause::kUnknownName
 //
-// The kind survives prefixes (WithContext). Set-up and control only. Any thread.
+// The kind survives prefixes (WithContext, WithHint). Set-up and control only. Any thread.
 #ifndef VOF_CORE_ENGINE_INITIATOR_STATUS_H_
 #define VOF_CORE_ENGINE_INITIATOR_STATUS_H_
 
@@ -50,6 +50,8 @@ absl::Status ClosedStatus();                             // kCancelled
 absl::Status Detached(const absl::Status& status);
 // The same failure with "context: " before its text; detached too.
 absl::Status WithContext(std::string_view context, const absl::Status& status);
+// The same failure with what to do about it, or to think of it, behind its text: "; hint".
+absl::Status WithHint(std::string_view hint, const absl::Status& status);
 
 }  // namespace vof
 

@@ -33,7 +33,8 @@ enum class ActionKind : uint8_t {
   kReturnReceive,  // `tag` of the receive; no event answers it
 };
 
-// What every channel copies when it is posted, so that it needs no registered memory.
+// What every channel copies when it is posted, sent or stored, so that it needs no registered
+// memory (ChannelLimits::inline_bytes).
 inline constexpr size_t kMinInlineBytes = 64;
 
 // One thing to post. Local memory comes with its key, or it is the action's own `bytes`.

@@ -142,11 +142,15 @@ void BufferPool::Return(std::byte* data, int size_class) {
     slab_.Give(data, size_class);
   }
   if (--returns_until_trim_ == 0) {
-    returns_until_trim_ = kReturnsPerTrim;
-    EmptyCaches();
-    slab_.Trim();
+    Trim();
   }
   NotifyFirstWaiter();
+}
+
+void BufferPool::Trim() {
+  returns_until_trim_ = kReturnsPerTrim;
+  EmptyCaches();
+  slab_.Trim();
 }
 
 std::byte* BufferPool::Take(int size_class) {

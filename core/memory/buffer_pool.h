@@ -11,7 +11,8 @@
 // each hold a part and wait for the rest. All buffers are cut from one slab, which fabrics register
 // once; they come in power-of-two classes, and free neighbours merge, so that no memory is stranded
 // in the wrong class. A few buffers of each class are kept as they are for the next request.
-// Nothing allocates after construction. What a peak used and nobody needs goes back to the system.
+// Nothing allocates after construction. What a peak used and nobody needs goes back to the system:
+// as buffers return, or by Trim.
 // One thread: the reactor's.
 #ifndef VOF_CORE_MEMORY_BUFFER_POOL_H_
 #define VOF_CORE_MEMORY_BUFFER_POOL_H_
@@ -106,6 +107,11 @@ class BufferPool {
   // it goes back to the system: an adapter knows it by its pages. Empty when the system had no
   // address space for it; every Allocate fails then.
   MutableBuffer slab();
+
+  // Gives memory back to the system that was not used since the last call (or the last trim of its
+  // own); for a reactor that has become idle, since the pool looks after that only as buffers
+  // return.
+  void Trim();
 
   // Whether the system had the address space; without it every Allocate fails.
   bool has_memory() const { return slab_.bytes().data != nullptr; }

@@ -221,6 +221,21 @@ TEST(BufferPoolTest, NotifiesOnlyWhenEnoughIsFree) {
   EXPECT_TRUE(pool.Allocate(4 * kMiB, &waiter));
 }
 
+TEST(BufferPoolTest, AnIdlePoolIsTrimmedWithoutTraffic) {
+  BufferPool pool(64 * kMiB);
+  PoolBuffer held = pool.Allocate(4096);
+  {
+    std::vector<PoolBuffer> peak;
+    for (int i = 0; i < 7; ++i) peak.push_back(pool.Allocate(8 * kMiB));
+    for (const PoolBuffer& buffer : peak) buffer.data()[0] = std::byte{1};
+  }
+  pool.Trim();
+  EXPECT_GE(pool.cached_bytes(), 56 * kMiB) << "in use since the pool was made";
+  pool.Trim();
+  EXPECT_LE(pool.cached_bytes(), 8 * kMiB) << "only what shares a block with what is in use";
+  EXPECT_TRUE(pool.Allocate(8 * kMiB));
+}
+
 TEST(BufferPoolTest, ForgettingTheFirstWakesTheNext) {
   BufferPool pool(16 * kMiB);
   PoolBuffer a = pool.Allocate(8 * kMiB);

@@ -9,10 +9,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/engine/initiator_control_keyed.h"
+#include "core/engine/initiator_control_stream.h"
 #include "core/engine/initiator_status.h"
-#include "core/wire/ref.h"
+#include "core/runtime/client_keyed.h"
 #include "core/wire/utf8.h"
-#include "core/wire/v5.h"
+#include "core/wire/with_codec.h"
 
 namespace vof {
 namespace {
@@ -134,29 +136,42 @@ absl::StatusOr<std::unique_ptr<Link>> ClientSession::Dial() {
     }
     return link.status();
   }
-  if ((*link)->transmission() != Transmission::kStream) {
-    return UnsupportedStatus("this client speaks over byte streams only");
-  }
   return link;
 }
 
-template <typename C>
-std::unique_ptr<StreamEngine> ClientSession::MakeControl(InitiatorSessionOptions options) {
-  auto engine = std::make_unique<InitiatorControlStream<C>>(body_, std::move(options));
-  control_ = engine.get();
-  return engine;
+absl::StatusOr<std::unique_ptr<Connection>> ClientSession::AttachControl(
+    Link* link, InitiatorSessionOptions options) {
+  options.handshake.transmission = link->transmission();
+  using Result = absl::StatusOr<std::unique_ptr<Connection>>;
+  return WithCodec(uri_.options.dialect, [&]<Codec C>() -> Result {
+    if (link->transmission() == Transmission::kStream) {
+      auto engine = std::make_unique<InitiatorControlStream<C>>(body_, std::move(options));
+      control_ = engine.get();
+      return link->Attach(std::move(engine));
+    }
+    const auto keyed = ClientKeyedOptions(reactors_[0], *link, SessionInfo{});
+    if (!keyed.ok()) return keyed.status();
+    auto engine = std::make_unique<InitiatorControlKeyed<C>>(body_, std::move(options), *keyed);
+    control_ = engine.get();
+    return link->AttachMessages(std::move(engine));
+  });
 }
 
 void ClientSession::StartControl(std::unique_ptr<Link> link) {
-  std::unique_ptr<StreamEngine> engine = uri_.options.dialect == Dialect::kV5
-                                             ? MakeControl<V5>(SessionOptions())
-                                             : MakeControl<Ref>(SessionOptions());
   const std::shared_ptr<ClientSession> self = shared_from_this();
   signal_->Change([&] { control_attached_ = true; });
-  auto connection = std::make_shared<std::unique_ptr<Connection>>(link->Attach(std::move(engine)));
-  reactors_[0]->Post([self, connection] {
+  // std::function wants something that can be copied.
+  auto shared = std::make_shared<std::unique_ptr<Link>>(std::move(link));
+  reactors_[0]->Post([self, shared, options = SessionOptions()] {
+    absl::StatusOr<std::unique_ptr<Connection>> connection =
+        self->AttachControl(shared->get(), options);
+    if (!connection.ok()) {
+      self->OnEnded(connection.status());
+      self->signal_->Change([&] { self->control_finished_ = true; });
+      return;
+    }
     self->connection_ = connection->get();
-    self->reactors_[0]->Add(std::move(*connection), [self](Connection*) {
+    self->reactors_[0]->Add(*std::move(connection), [self](Connection*) {
       self->control_ = nullptr;
       self->connection_ = nullptr;
       self->signal_->Change([&] { self->control_finished_ = true; });
@@ -211,7 +226,7 @@ absl::Status ClientSession::OpenVirtqueues() {
     options.queue_index = virtqueue->index();
     options.body = body_;
     options.connect_timeout = std::max<Nanoseconds>(deadline_ - MonotonicNow(), 1);
-    virtqueue->Attach(*std::move(link), uri_.options.dialect, std::move(options));
+    virtqueue->Attach(*std::move(link), info_, std::move(options));
   }
   return WaitFor(
       [this] {
@@ -237,7 +252,27 @@ absl::Status ClientSession::WaitFor(std::function<bool()> reached, const char* w
 
 // --- Ending ---
 
-void ClientSession::OnEnded(const absl::Status& why) {
+// Before a target has answered, it is doubtful that there is one.
+absl::Status ClientSession::Explained(const absl::Status& why) const {
+  if (control_ == nullptr || control_->session().met_a_target()) return why;
+  const std::string place = absl::StrCat(peer_.address, ":", peer_.port);
+  switch (FailureKindOf(why)) {
+    case FailureKind::kProtocol:
+    case FailureKind::kRefused:
+      return WithHint(
+          absl::StrCat("whatever listens at ", place, " does not seem to be a vof target"), why);
+    case FailureKind::kLost:
+    case FailureKind::kTimedOut:
+      return WithHint(absl::StrCat("what listens at ", place,
+                                   " may be no vof target, or one that takes no more connections"),
+                      why);
+    default:
+      return why;
+  }
+}
+
+void ClientSession::OnEnded(const absl::Status& ended) {
+  const absl::Status why = Explained(ended);
   const bool established = signal_->Read([&] { return ready_; });
   signal_->Change([&] {
     status_ = Detached(why);

@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/engine/initiator_control_stream.h"
+#include "core/engine/initiator_control.h"
 #include "core/engine/initiator_session.h"
 #include "core/engine/initiator_status.h"
 #include "core/runtime/backend.h"
@@ -88,14 +88,16 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   absl::StatusOr<std::unique_ptr<Link>> Dial();
   void StartControl(std::unique_ptr<Link> link);
   InitiatorSessionOptions SessionOptions();
-  template <typename C>
-  std::unique_ptr<StreamEngine> MakeControl(InitiatorSessionOptions options);
+  // On the reactor's thread.
+  absl::StatusOr<std::unique_ptr<Connection>> AttachControl(Link* link,
+                                                            InitiatorSessionOptions options);
   absl::Status OpenVirtqueues();
   absl::Status WaitFor(std::function<bool()> reached, const char* what);
   absl::Status FirstFailure() const;
   // Runs `work` on the control queue's reactor, with null when the control queue has ended.
   void Post(std::function<void(InitiatorSession*, const absl::Status& ended)> work);
-  void OnEnded(const absl::Status& why);
+  void OnEnded(const absl::Status& ended);
+  absl::Status Explained(const absl::Status& why) const;
   std::string Context() const;
 
   const Uri uri_;

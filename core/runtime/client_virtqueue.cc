@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "core/engine/initiator_status.h"
-#include "core/wire/ref.h"
-#include "core/wire/v5.h"
+#include "core/engine/initiator_virtqueue_keyed.h"
+#include "core/engine/initiator_virtqueue_stream.h"
+#include "core/runtime/client_keyed.h"
+#include "core/wire/with_codec.h"
 
 namespace vof {
 
@@ -17,28 +19,42 @@ ClientVirtqueue::ClientVirtqueue(uint16_t index, Reactor* reactor,
       queue_(std::make_shared<InitiatorQueue>(options)),
       signal_(std::move(signal)) {}
 
-template <typename C>
-std::unique_ptr<StreamEngine> ClientVirtqueue::MakeEngine(InitiatorVirtqueueOptions options) {
-  auto engine = std::make_unique<InitiatorVirtqueueStream<C>>(std::move(options), queue_);
-  drain_ = [raw = engine.get()] { raw->Drain(); };
-  return engine;
+absl::StatusOr<std::unique_ptr<Connection>> ClientVirtqueue::AttachEngine(
+    Link* link, const SessionInfo& info, InitiatorVirtqueueOptions options) {
+  using Result = absl::StatusOr<std::unique_ptr<Connection>>;
+  return WithCodec(info.dialect, [&]<Codec C>() -> Result {
+    if (link->transmission() == Transmission::kStream) {
+      auto engine = std::make_unique<InitiatorVirtqueueStream<C>>(std::move(options), queue_);
+      drain_ = [raw = engine.get()] { raw->Drain(); };
+      return link->Attach(std::move(engine));
+    }
+    const auto keyed = ClientKeyedOptions(reactor_, *link, info);
+    if (!keyed.ok()) return keyed.status();
+    auto engine = std::make_unique<InitiatorVirtqueueKeyed<C>>(std::move(options), *keyed, queue_);
+    drain_ = [raw = engine.get()] { raw->Drain(); };
+    return link->AttachMessages(std::move(engine));
+  });
 }
 
-void ClientVirtqueue::Attach(std::unique_ptr<Link> link, Dialect dialect,
+void ClientVirtqueue::Attach(std::unique_ptr<Link> link, const SessionInfo& info,
                              InitiatorVirtqueueOptions options) {
   const std::shared_ptr<ClientVirtqueue> self = shared_from_this();
   options.on_connected = [self] { self->signal_->Change([&] { self->connected_ = true; }); };
   options.on_drained = [self] { self->signal_->Change([&] { self->drained_ = true; }); };
   options.on_ended = [self](const absl::Status& why) { self->OnEnded(why); };
-  std::unique_ptr<StreamEngine> engine = dialect == Dialect::kV5
-                                             ? MakeEngine<V5>(std::move(options))
-                                             : MakeEngine<Ref>(std::move(options));
   signal_->Change([&] { attached_ = true; });
   // std::function wants something that can be copied.
-  auto connection = std::make_shared<std::unique_ptr<Connection>>(link->Attach(std::move(engine)));
-  reactor_->Post([self, connection] {
+  auto shared = std::make_shared<std::unique_ptr<Link>>(std::move(link));
+  reactor_->Post([self, shared, info, options = std::move(options)] {
+    absl::StatusOr<std::unique_ptr<Connection>> connection =
+        self->AttachEngine(shared->get(), info, options);
+    if (!connection.ok()) {
+      self->OnEnded(connection.status());
+      self->signal_->Change([&] { self->finished_ = true; });
+      return;
+    }
     self->connection_ = connection->get();
-    self->reactor_->Add(std::move(*connection), [self](Connection*) {
+    self->reactor_->Add(*std::move(connection), [self](Connection*) {
       self->connection_ = nullptr;
       self->drain_ = nullptr;
       self->signal_->Change([&] { self->finished_ = true; });

@@ -4,7 +4,7 @@
 // lives on.
 //
 //   auto virtqueue = std::make_shared<ClientVirtqueue>(0, reactor, queue_options, &signal);
-//   virtqueue->Attach(std::move(link), Dialect::kV5, std::move(options));
+//   virtqueue->Attach(std::move(link), session_info, std::move(options));
 //   signal.WaitUntil(deadline, [&] { return virtqueue->connected(); });
 //
 // Methods may be called from any thread unless they say otherwise. For client*.cc only.
@@ -16,8 +16,10 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/engine/initiator_handshake.h"
 #include "core/engine/initiator_queue.h"
-#include "core/engine/initiator_virtqueue_stream.h"
+#include "core/engine/initiator_virtqueue_options.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/client_signal.h"
 #include "core/runtime/reactor.h"
@@ -32,7 +34,9 @@ class ClientVirtqueue : public std::enable_shared_from_this<ClientVirtqueue> {
                   std::shared_ptr<ClientSignal> signal);
 
   // Gives the connection to the reactor; once. The callbacks of `options` are filled in here.
-  void Attach(std::unique_ptr<Link> link, Dialect dialect, InitiatorVirtqueueOptions options);
+  // `info` is what the session agreed on.
+  void Attach(std::unique_ptr<Link> link, const SessionInfo& info,
+              InitiatorVirtqueueOptions options);
   // Takes no more requests; drained() follows.
   void Drain();
   // Closes the connection; what is in flight ends with kClosed. `why` is what status() then tells.
@@ -49,8 +53,9 @@ class ClientVirtqueue : public std::enable_shared_from_this<ClientVirtqueue> {
   Reactor* reactor() const { return reactor_; }
 
  private:
-  template <typename C>
-  std::unique_ptr<StreamEngine> MakeEngine(InitiatorVirtqueueOptions options);
+  // On the reactor's thread.
+  absl::StatusOr<std::unique_ptr<Connection>> AttachEngine(Link* link, const SessionInfo& info,
+                                                           InitiatorVirtqueueOptions options);
   void OnEnded(const absl::Status& why);
   void DeliverAfterTheEnd();
 

@@ -39,6 +39,7 @@
 #include "core/runtime/connection.h"
 #include "core/runtime/epoll_set.h"
 #include "core/runtime/mailbox.h"
+#include "core/runtime/pool_registrations.h"
 #include "core/runtime/timer_heap.h"
 
 namespace vof {
@@ -99,6 +100,7 @@ class Reactor final : public Executor {
   void CancelTimer(uint64_t token);
 
   BufferPool& pool() { return pool_; }
+  PoolRegistrations& registrations() { return registrations_; }
   MonotonicTime now() const { return now_; }  // of this turn
   const ReactorOptions& options() const { return options_; }
   // True also while no thread runs the reactor. Any thread.
@@ -147,6 +149,7 @@ class Reactor final : public Executor {
 
   ReactorOptions options_;
   BufferPool pool_;
+  PoolRegistrations registrations_{&pool_};
   MutableBuffer scratch_;
   MonotonicTime now_ = 0;
   uint64_t turn_ = 0;

@@ -38,7 +38,7 @@ absl::Status TargetServer::RemoveDevice(std::string_view name) {
 }
 
 absl::StatusOr<Uri> TargetServer::Listen(std::string_view uri) {
-  absl::StatusOr<Uri> parsed = ParseUri(uri);
+  absl::StatusOr<Uri> parsed = ParseListenerUri(uri);
   if (!parsed.ok()) return parsed.status();
   absl::StatusOr<Backend*> backend = registry_->Find(parsed->scheme);
   if (!backend.ok()) return backend.status();
@@ -95,6 +95,14 @@ TargetCounters TargetServer::Counters() const {
 }
 size_t TargetServer::num_connections() const {
   return shards_ == nullptr ? 0 : shards_->num_connections();
+}
+
+uint64_t TargetServer::num_ended_connections() const {
+  return shards_ == nullptr ? 0 : shards_->num_ended();
+}
+
+void TargetServer::TrimPools() {
+  if (shards_ != nullptr) shards_->TrimPools();
 }
 
 void TargetServer::CloseListeners() {

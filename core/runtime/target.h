@@ -16,6 +16,7 @@
 #define VOF_CORE_RUNTIME_TARGET_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -66,6 +67,11 @@ class TargetServer {
   // After Stop: what they were when it returned, every connection that it closed included.
   TargetCounters Counters() const;
   size_t num_connections() const;
+  // Connections that there were, whatever became of them. Costs nothing to ask.
+  uint64_t num_ended_connections() const;
+  // Gives payload memory back to the system that nobody used since the last call. Pools do that by
+  // themselves while there is traffic; this is for when it has ended. Before Stop.
+  void TrimPools();
 
  private:
   TargetServer(TargetServerOptions options, BackendRegistry* registry,

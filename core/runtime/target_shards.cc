@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/target_connection.h"
+#include "core/engine/target_events.h"
+#include "core/engine/target_messages.h"
 
 namespace vof {
 namespace {
@@ -49,31 +51,72 @@ void TargetShards::Accept(std::unique_ptr<Link> link) {
   shard->thread->reactor()->Post([this, shard, shared] { Attach(shard, std::move(*shared)); });
 }
 
-void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
+absl::StatusOr<TargetShards::Served> TargetShards::MakeEngine(Shard* shard, Link* link) {
   Reactor* reactor = shard->thread->reactor();
   const EngineHost host{.executor = reactor, .pool = &reactor->pool()};
-  auto engine = std::make_unique<TargetConnection>(host, &directory_, link->peer(), reactor->now());
-  TargetConnection* raw = engine.get();
-  raw->endpoint().set_observer([shard](const TargetEvent& event) {
+  Served served;
+  const auto hand_over = [&](auto engine, auto attach) {
+    served.engine = engine.get();
+    served.endpoint = &engine->endpoint();
+    served.connection = attach(std::move(engine));
+  };
+  if (link->transmission() == Transmission::kStream) {
+    hand_over(
+        std::make_unique<TargetConnection>(host, &directory_, link->peer(), reactor->now()),
+        [&](std::unique_ptr<StreamEngine> engine) { return link->Attach(std::move(engine)); });
+    return served;
+  }
+  const absl::StatusOr<const RegionMap*> regions =
+      reactor->registrations().For(link->domain(), Access::kLocal);
+  if (!regions.ok()) return regions.status();
+  hand_over(std::make_unique<TargetMessages>(host, KeyedHost{.regions = *regions}, &directory_,
+                                             link->peer(), reactor->now()),
+            [&](std::unique_ptr<MessageEngine> engine) {
+              return link->AttachMessages(std::move(engine));
+            });
+  return served;
+}
+
+void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
+  absl::StatusOr<Served> served = MakeEngine(shard, link.get());
+  if (!served.ok()) {
+    TargetEvent event;
+    event.kind = TargetEventKind::kConnectionUnused;
+    event.peer = link->peer().port == 0
+                     ? link->peer().address
+                     : absl::StrCat(link->peer().address, ":", link->peer().port);
+    event.why = std::string(served.status().message());
+    shard->counters.Count(event);
+    if (shard->observer) shard->observer(event);
+    return OnEnded(shard, /*weight=*/1);
+  }
+  served->endpoint->set_observer([shard](const TargetEvent& event) {
     shard->counters.Count(event);
     if (shard->observer) shard->observer(event);
   });
   auto weight = std::make_shared<int>(1);
-  raw->endpoint().set_on_virtqueue([shard, weight] {
+  served->endpoint->set_on_virtqueue([shard, weight] {
     *weight = kVirtqueueWeight;
     shard->load += kVirtqueueWeight - 1;
   });
-  std::unique_ptr<Connection> connection = link->Attach(std::move(engine));
-  shard->connections[connection.get()] = raw;
-  reactor->Add(std::move(connection), [this, shard, weight, raw](Connection* ended) {
-    shard->counters.io += raw->endpoint().counters();
-    shard->connections.erase(ended);
-    shard->load -= *weight;
-    // Under the lock to the end: who sees the last one go may destroy all this.
-    const std::lock_guard<std::mutex> lock(mutex_);
-    --shard->num_connections;
-    connection_ended_.notify_all();
-  });
+  std::unique_ptr<Connection> connection = std::move(served->connection);
+  TargetEndpoint* endpoint = served->endpoint;
+  shard->connections[connection.get()] = *std::move(served);
+  shard->thread->reactor()->Add(std::move(connection),
+                                [this, shard, weight, endpoint](Connection* ended) {
+                                  shard->counters.io += endpoint->counters();
+                                  shard->connections.erase(ended);
+                                  OnEnded(shard, *weight);
+                                });
+}
+
+void TargetShards::OnEnded(Shard* shard, int weight) {
+  shard->load -= weight;
+  // Under the lock to the end: who sees the last one go may destroy all this.
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++num_ended_;
+  --shard->num_connections;
+  connection_ended_.notify_all();
 }
 
 TargetShards::Shard* TargetShards::LeastLoaded() {
@@ -102,18 +145,22 @@ TargetCounters TargetShards::Counters() {
   TargetCounters total;
   OnEach([&](Shard* shard) {
     total += shard->counters;
-    for (const auto& [connection, engine] : shard->connections)
-      total.io += engine->endpoint().counters();
+    for (const auto& [connection, served] : shard->connections)
+      total.io += served.endpoint->counters();
   });
   return total;
+}
+
+void TargetShards::TrimPools() {
+  OnEach([](Shard* shard) { shard->thread->reactor()->pool().Trim(); });
 }
 
 void TargetShards::DrainSome(Nanoseconds stall_timeout) {
   OnEach([&](Shard* shard) {
     const MonotonicTime now = shard->thread->reactor()->now();
-    for (const auto& [connection, engine] : shard->connections) {
-      if (!engine->endpoint().has_virtqueues()) engine->endpoint().BeginDrain(stall_timeout);
-      if (engine->drained_idle()) connection->Close(CloseReason::kLocal, now);
+    for (const auto& [connection, served] : shard->connections) {
+      if (!served.endpoint->has_virtqueues()) served.endpoint->BeginDrain(stall_timeout);
+      if (served.drained_idle()) connection->Close(CloseReason::kLocal, now);
     }
   });
 }
@@ -121,7 +168,7 @@ void TargetShards::DrainSome(Nanoseconds stall_timeout) {
 void TargetShards::CloseAll() {
   OnEach([](Shard* shard) {
     const MonotonicTime now = shard->thread->reactor()->now();
-    for (const auto& [connection, engine] : shard->connections) {
+    for (const auto& [connection, served] : shard->connections) {
       connection->Close(CloseReason::kLocal, now);
     }
   });
@@ -134,7 +181,7 @@ void TargetShards::WaitForAnEnd() {
 
 void TargetShards::GiveUp() {
   OnEach([](Shard* shard) {
-    for (const auto& [connection, engine] : shard->connections) engine->endpoint().ReportHeld();
+    for (const auto& [connection, served] : shard->connections) served.endpoint->ReportHeld();
     shard->observer = nullptr;
   });
 }

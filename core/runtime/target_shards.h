@@ -15,6 +15,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -23,15 +24,15 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/time.h"
+#include "core/engine/queue_engine.h"
 #include "core/engine/target_directory.h"
+#include "core/engine/target_endpoint.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/reactor_thread.h"
 #include "core/runtime/target_counters.h"
 #include "core/runtime/target_options.h"
 
 namespace vof {
-
-class TargetConnection;
 
 class TargetShards {
  public:
@@ -43,7 +44,9 @@ class TargetShards {
   void Accept(std::unique_ptr<Link> link);
   // Those on their way to a reactor included.
   size_t num_connections() const;
+  uint64_t num_ended() const { return num_ended_.load(); }
   TargetCounters Counters();
+  void TrimPools();
 
   // One step of a drain: begins it where it can begin, closes what has ended.
   void DrainSome(Nanoseconds stall_timeout);
@@ -57,11 +60,18 @@ class TargetShards {
 
  private:
   // One reactor and what it serves. All but the atomics belong to the reactor's thread.
+  struct Served {
+    std::unique_ptr<Connection> connection;  // null once the reactor has it
+    QueueEngine* engine = nullptr;
+    TargetEndpoint* endpoint = nullptr;
+    // It has ended by a drain, nobody waits for an answer: the transport need not linger.
+    bool drained_idle() const { return engine->finished() && endpoint->drained_idle(); }
+  };
   struct Shard {
     std::unique_ptr<ReactorThread> thread;
     std::atomic<int> load{0};
     std::atomic<size_t> num_connections{0};
-    std::unordered_map<Connection*, TargetConnection*> connections;
+    std::unordered_map<Connection*, Served> connections;
     TargetCounters counters;
     TargetObserver observer;
   };
@@ -69,12 +79,15 @@ class TargetShards {
   explicit TargetShards(const TargetServerOptions& options) : directory_(options.limits) {}
   Shard* LeastLoaded();
   void Attach(Shard* shard, std::unique_ptr<Link> link);
+  absl::StatusOr<Served> MakeEngine(Shard* shard, Link* link);
+  void OnEnded(Shard* shard, int weight);
   // Runs `work` on each reactor in turn.
   void OnEach(const std::function<void(Shard*)>& work);
 
   TargetDirectory directory_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::atomic<size_t> next_shard_{0};
+  std::atomic<uint64_t> num_ended_{0};  // connections
   std::mutex mutex_;
   std::condition_variable connection_ended_;  // a hint: waiters look again anyway
 };

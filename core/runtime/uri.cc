@@ -32,11 +32,16 @@ bool IsSchemeChar(char c, bool first) {
   return letter || (!first && other);
 }
 
-absl::Status ParseScheme(std::string_view text, std::string_view* rest, std::string* scheme) {
+// What a URI should have looked like.
+constexpr std::string_view kDeviceForm =
+    "expected SCHEME://HOST[:PORT]/NAME, for example tcp://192.0.2.1/disk0";
+constexpr std::string_view kListenerForm =
+    "expected SCHEME://HOST[:PORT], for example tcp://0.0.0.0:8549";
+
+absl::Status ParseScheme(std::string_view text, std::string_view form, std::string_view* rest,
+                         std::string* scheme) {
   const size_t end = text.find("://");
-  if (end == std::string_view::npos || end == 0) {
-    return Bad(text, "expected SCHEME://HOST[:PORT]/NAME, for example tcp://192.0.2.1/disk0");
-  }
+  if (end == std::string_view::npos || end == 0) return Bad(text, form);
   for (size_t i = 0; i < end; ++i) {
     if (!IsSchemeChar(text[i], i == 0))
       return Bad(text, "a scheme has letters, digits, '+', '-' and '.'");
@@ -123,9 +128,7 @@ absl::Status ParseName(std::string_view text, std::string_view path, Uri* uri) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<Uri> ParseUri(std::string_view text) {
+absl::StatusOr<Uri> Parse(std::string_view text, std::string_view form) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte <= 0x20 || byte == 0x7f)
@@ -134,7 +137,7 @@ absl::StatusOr<Uri> ParseUri(std::string_view text) {
   if (text.find('#') != std::string_view::npos) return Bad(text, "'#' is written as %23");
   Uri uri;
   std::string_view rest;
-  if (absl::Status s = ParseScheme(text, &rest, &uri.scheme); !s.ok()) return s;
+  if (absl::Status s = ParseScheme(text, form, &rest, &uri.scheme); !s.ok()) return s;
   const size_t question = rest.find('?');
   const std::string_view query =
       question == std::string_view::npos ? std::string_view() : rest.substr(question + 1);
@@ -148,6 +151,12 @@ absl::StatusOr<Uri> ParseUri(std::string_view text) {
     return Bad(text, std::string_view(s.message().data(), s.message().size()));
   return uri;
 }
+
+}  // namespace
+
+absl::StatusOr<Uri> ParseUri(std::string_view text) { return Parse(text, kDeviceForm); }
+
+absl::StatusOr<Uri> ParseListenerUri(std::string_view text) { return Parse(text, kListenerForm); }
 
 std::string FormatUri(const Uri& uri) {
   std::string text = absl::StrCat(uri.scheme, "://");

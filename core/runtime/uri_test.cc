@@ -25,6 +25,14 @@ std::string ErrorOf(const std::string& text) {
   return std::string(uri.status().message());
 }
 
+TEST(ParseListenerUriTest, ShowsAnAddressWithoutADevice) {
+  const absl::StatusOr<Uri> bad = ParseListenerUri("0.0.0.0:8549");
+  EXPECT_EQ(bad.status().message(),
+            "bad URI '0.0.0.0:8549': expected SCHEME://HOST[:PORT], for example "
+            "tcp://0.0.0.0:8549");
+  EXPECT_EQ(ParseListenerUri("tcp://[::]:0")->host, "::");
+}
+
 TEST(UriTest, HostAndPort) {
   struct Case {
     std::string text;

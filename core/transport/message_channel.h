@@ -72,7 +72,8 @@ struct ChannelEvent {
 // What a channel can take; fixed when it is made.
 struct ChannelLimits {
   uint32_t max_message_bytes = 0;  // of a send, and of each receive
-  uint32_t inline_bytes = 0;   // a send up to here needs no local keys and is copied when posted
+  // A send or store up to here needs no local keys and is copied when posted; at least 64.
+  uint32_t inline_bytes = 0;
   int max_local_segments = 0;  // LocalBuffers of one post
   int send_depth = 0;          // posts outstanding
   bool has_immediate = false;

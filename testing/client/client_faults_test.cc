@@ -110,7 +110,7 @@ TEST_P(ClientFaultsTest, DisconnectEndsWhatTheDeviceDoesNotAnswer) {
 TEST_P(ClientFaultsTest, ATargetThatSaysNothingTimesOut) {
   auto reactor = ReactorThread::Start({.name = "mute"});
   ASSERT_TRUE(reactor.ok()) << reactor.status();
-  auto backend = registry_.Find(fabric());
+  auto backend = registry_.Find(address_.scheme);
   auto where = ParseUri(fabric() == "tcp" ? "tcp://127.0.0.1:0" : "loop://mute");
   ASSERT_TRUE(backend.ok() && where.ok());
   std::vector<std::unique_ptr<Link>> links;  // accepted, and never driven

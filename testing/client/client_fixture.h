@@ -27,7 +27,7 @@ namespace vof {
 
 inline constexpr uint64_t kDiskBytes = 8u << 20;
 
-// Parameters: "loop" or "tcp", and "v5" or "ref".
+// Parameters: "loop", "fabric" (message channels in this process) or "tcp", and "v5" or "ref".
 class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   void SetUp() override {
@@ -61,7 +61,10 @@ class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std:
   Uri TheUri(const std::string& options = "", const std::string& name = "disk0") const {
     Uri uri = address_;
     uri.name = name;
-    std::string text = absl::StrCat(FormatUri(uri), "?dialect=", std::get<1>(GetParam()));
+    if (fabric() == "fabric") uri.options.transmission = Transmission::kKeyed;
+    uri.options.dialect = native() ? Dialect::kV5 : Dialect::kRef;
+    std::string text = FormatUri(uri);
+    if (!options.empty() && text.find('?') == std::string::npos) text += "?";
     if (!options.empty()) absl::StrAppend(&text, "&", options);
     auto parsed = ParseUri(text);
     EXPECT_TRUE(parsed.ok()) << parsed.status();
@@ -81,7 +84,7 @@ class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std:
 };
 
 inline auto EveryFabricAndDialect() {
-  return testing::Combine(testing::Values("loop", "tcp"), testing::Values("v5", "ref"));
+  return testing::Combine(testing::Values("loop", "fabric", "tcp"), testing::Values("v5", "ref"));
 }
 inline std::string FabricAndDialect(
     const testing::TestParamInfo<std::tuple<std::string, std::string>>& info) {

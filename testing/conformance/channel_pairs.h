@@ -41,7 +41,7 @@ struct SmallFabricPairMaker : FabricPairMaker {
     const FabricDomainOptions domain{.addressing = FabricAddressing::kZeroBased};
     FabricOptions options;
     options.a.limits = {.max_message_bytes = 1000,
-                        .inline_bytes = 0,
+                        .inline_bytes = 64,
                         .max_local_segments = 1,
                         .send_depth = 2,
                         .has_immediate = false};

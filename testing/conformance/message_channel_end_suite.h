@@ -91,8 +91,9 @@ TYPED_TEST_P(MessageChannelEndTest, KeyEndsWithItsRegion) {
 TYPED_TEST_P(MessageChannelEndTest, LocalKeyMustCoverTheBuffer) {
   if (!TypeParam::kChecksLocalKeys) GTEST_SKIP() << "the fabric does not look";
   Bytes elsewhere(4096);
-  const LocalBuffer local{elsewhere.data(), 64, this->a().region.local_key()};
-  ASSERT_TRUE(this->a().Store({local}, this->b().Remote(0, 64), 1));
+  // More than what is copied when it is posted, without a look at the key.
+  const LocalBuffer local{elsewhere.data(), 4096, this->a().region.local_key()};
+  ASSERT_TRUE(this->a().Store({local}, this->b().Remote(0, 4096), 1));
   this->ExpectBroken();
 }
 

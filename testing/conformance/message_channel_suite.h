@@ -297,25 +297,35 @@ TYPED_TEST_P(MessageChannelTest, FullSendQueueIsAgainAndRecovers) {
   EXPECT_TRUE(a.failed.empty());
 }
 
-TYPED_TEST_P(MessageChannelTest, InlineMessageIsCopiedWhenPosted) {
-  const size_t size = this->limits().inline_bytes;
-  if (size == 0) GTEST_SKIP() << "no inline sends";
+// Two pieces without local keys, in memory that was never registered.
+TYPED_TEST_P(MessageChannelTest, InlinePostsAreCopiedWhenPosted) {
+  const uint32_t size = this->limits().inline_bytes;
+  ASSERT_GE(size, 64u);
   auto& a = this->a();
   auto& b = this->b();
   ASSERT_TRUE(b.channel->SetReceiveDepth(2).ok());
-  Bytes message = Pattern(size, 4);
-  const Bytes original = message;
-  // Two pieces without local keys, in memory that was never registered.
-  const std::vector<LocalBuffer> local = {
-      {message.data(), 1, nullptr}, {message.data() + 1, static_cast<uint32_t>(size - 1), nullptr}};
-  PostStatus status = PostStatus::kAgain;
-  while (status == PostStatus::kAgain) status = a.channel->PostSend(local, 1);
-  a.Owns(1);
-  std::fill(message.begin(), message.end(), std::byte{0});
+  Bytes bytes = Pattern(size, 4);
+  const Bytes original = bytes;
+  std::vector<LocalBuffer> local = {{bytes.data(), size, nullptr}};
+  if (this->limits().max_local_segments > 1) {
+    local = {{bytes.data(), 1, nullptr}, {bytes.data() + 1, size - 1, nullptr}};
+  }
+  const auto post = [&](uint64_t tag) {
+    return tag == 1 ? a.channel->PostStore(local, b.Remote(3, size), tag)
+                    : a.channel->PostSend(local, tag);
+  };
+  for (const uint64_t tag : {1, 2}) {
+    PostStatus status = PostStatus::kAgain;
+    while (status == PostStatus::kAgain) status = post(tag);
+    ASSERT_EQ(status, PostStatus::kOk);
+    a.Owns(tag);
+  }
+  std::fill(bytes.begin(), bytes.end(), std::byte{0});
   a.channel->Flush();
   ASSERT_TRUE(PumpUntil(a, b, [&] { return b.arrivals.size() == 1 && a.outstanding.empty(); }));
   EXPECT_TRUE(a.failed.empty());
   EXPECT_TRUE(b.arrivals[0].message == original);
+  EXPECT_TRUE(b.Read(3, size) == original);
 }
 
 TYPED_TEST_P(MessageChannelTest, ImmediateTakesAReceiveBehindItsStore) {
@@ -379,7 +389,7 @@ REGISTER_TYPED_TEST_SUITE_P(MessageChannelTest, NothingHappensByItself,
                             StoreAndFetchMoveScatteredMemory, FetchesComeBackInOrderOfPosting,
                             MessageWaitsForAReceive, WhatIsBehindAWaitingMessageWaitsToo,
                             HeldReceivesKeepTheirBytes, FullSendQueueIsAgainAndRecovers,
-                            InlineMessageIsCopiedWhenPosted, ImmediateTakesAReceiveBehindItsStore,
+                            InlinePostsAreCopiedWhenPosted, ImmediateTakesAReceiveBehindItsStore,
                             SleepingEndsWakeEachOther);
 
 }  // namespace vof

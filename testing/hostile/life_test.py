@@ -5,6 +5,7 @@ VOF_KILL_CYCLES and VOF_CONNECT_CYCLES say how often (1000 and 10000 by default)
 """
 
 import os
+import resource
 import signal
 import struct
 import sys
@@ -31,10 +32,9 @@ DISCONNECT = 1
 class LifeTestCase(unittest.TestCase):
     """A target with a shared memory disk."""
 
-    def start(self, *arguments):
+    def start(self, *arguments, disk='name=mem0,store=memory,size=16M,shared'):
         self.target = TargetProcess(PROGRAM, [
-            '--listen', 'tcp://127.0.0.1:0', '--blk', 'name=mem0,store=memory,size=16M,shared',
-            *arguments])
+            '--listen', 'tcp://127.0.0.1:0', '--blk', disk, *arguments])
         self.addCleanup(self.target.stop)
         url = urllib.parse.urlsplit(self.target.uris[0])
         self.address = (url.hostname, url.port)
@@ -243,6 +243,63 @@ class ConnectTest(LifeTestCase):
             self.assertLess(self.read_resident_kib(), resident_kib + RESIDENT_SLACK_KIB // 4)
         self.assertEqual(self.target.stop(), 0)
         self.assertIn(f'{CONNECT_CYCLES} disconnected', self.target.log)
+
+
+class MemoryTest(LifeTestCase):
+    """What many connections needed goes back to the system when they have ended."""
+
+    SESSIONS, QUEUES = 8, 256
+    RETURN_S = 30
+
+    @classmethod
+    def setUpClass(cls):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        needed = cls.SESSIONS * (cls.QUEUES + 1) + 100
+        if hard != resource.RLIM_INFINITY and hard < needed:
+            raise unittest.SkipTest(f'needs {needed} descriptors')
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
+        cls.addClassCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+
+    def open_wide_session(self):
+        control, queue = self.open_session()
+        body = wire.connect_body(target='mem0', token=control.token)
+        queues = [queue]
+        for index in range(1, self.QUEUES):
+            queues.append(wire.V5Peer(self.address))
+            self.assertEqual(queues[-1].connect(control.instance, index, body)[0], 0)
+        return [control, *queues]
+
+    def wait_for_resident_kib(self, most):
+        deadline = time.monotonic() + self.RETURN_S
+        while self.read_resident_kib() > most and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self.assertLess(self.read_resident_kib(), most)
+
+    @unittest.skipIf(IGNORE_RESIDENT_SIZE, 'sanitizers keep freed memory')
+    def test_ended_sessions_leave_nothing(self):
+        self.start(disk='name=mem0,store=memory,size=16M,shared,queues=256')
+        before_kib = self.read_resident_kib()
+        peers = [peer for _ in range(self.SESSIONS) for peer in self.open_wide_session()]
+        peak_kib = self.read_resident_kib()
+        self.assertGreater(peak_kib, before_kib + RESIDENT_SLACK_KIB, 'there is nothing to see')
+        for peer in peers:
+            peer.close()
+        self.wait_for_resident_kib(before_kib + RESIDENT_SLACK_KIB // 2)
+
+    @unittest.skipIf(IGNORE_RESIDENT_SIZE, 'sanitizers keep freed memory')
+    def test_payloads_leave_nothing(self):
+        self.start('--pool-size', '128M')
+        before_kib = self.read_resident_kib()
+        peers = []
+        for _ in range(6):  # each holds 8 MiB of the pool: half of a payload arrived
+            control, queue = self.open_session()
+            queue.send(write_request(queue, 0, bytes(4 * MIB))[:4 * MIB])
+            peers += [control, queue]
+        time.sleep(1)
+        self.assertGreater(self.read_resident_kib(), before_kib + 20 * KIB, 'nothing to see')
+        for peer in peers:
+            peer.close()
+        self.wait_for_resident_kib(before_kib + 14 * KIB)
 
 
 if __name__ == '__main__':

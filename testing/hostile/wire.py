@@ -154,7 +154,8 @@ class V5Peer(Peer):
 
 def open_session(address, name, token=None):
     """Control queue and virtqueue 0, ready for requests."""
-    body = connect_body(target=name, token=token or os.urandom(16))
+    token = token or os.urandom(16)
+    body = connect_body(target=name, token=token)
     control = V5Peer(address)
     status, instance = control.connect(body=body)
     assert status == 0, hex(status)
@@ -166,5 +167,5 @@ def open_session(address, name, token=None):
     status, _ = queue.connect(instance, 0, body)
     assert status == 0, hex(status)
     control.call(0x1005, struct.pack('<I', 15))
-    control.instance = instance
+    control.instance, control.token = instance, token
     return control, queue

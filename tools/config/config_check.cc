@@ -33,17 +33,19 @@ void CheckListener(const Setting<std::string>& listener, const BackendRegistry& 
   if (listener.value.empty()) {
     return add("a listener needs a uri, for example \"tcp://0.0.0.0:8549\"");
   }
-  const absl::StatusOr<Uri> uri = ParseUri(listener.value);
+  const size_t question = listener.value.find('?');
+  if (question != std::string::npos) {
+    add(absl::StrCat("\"", listener.value,
+                     "\" has options behind '?': those belong to initiators; leave them out"));
+  }
+  // Without the options: what they may be is nothing that a listener should learn.
+  const absl::StatusOr<Uri> uri = ParseListenerUri(listener.value.substr(0, question));
   if (!uri.ok()) return add(std::string(uri.status().message()));
   const absl::StatusOr<Backend*> backend = backends.Find(uri->scheme);
   if (!backend.ok()) return add(std::string(backend.status().message()));
   if (!uri->name.empty()) {
     add(absl::StrCat("\"", listener.value, "\" names a device (\"", uri->name,
                      "\"): a listener serves every device; leave it out"));
-  }
-  if (listener.value.find('?') != std::string::npos) {
-    add(absl::StrCat("\"", listener.value,
-                     "\" has options behind '?': those belong to initiators; leave them out"));
   }
 }
 

@@ -83,11 +83,16 @@ TEST(CheckTargetConfigTest, ListenerErrorsAreLocated) {
       {"listener { }", "t.conf:2:1: a listener needs a uri"},
       {"listener { uri: \"rdma://x\" }", "t.conf:2:12: "},
       {"listener { uri: \"tcp://x:99999\" }", "t.conf:2:12: "},
-      {"listener { uri: \"nonsense\" }", "t.conf:2:12: "},
+      {"listener { uri: \"nonsense\" }",
+       "t.conf:2:12: bad URI 'nonsense': expected SCHEME://HOST[:PORT], for example "
+       "tcp://0.0.0.0:8549\n"},
       {"listener { uri: \"tcp://127.0.0.1/disk\" }",
        "t.conf:2:12: \"tcp://127.0.0.1/disk\" names a "
        "device"},
-      {"listener { uri: \"tcp://127.0.0.1/?queues=2\" }", "t.conf:2:12: "},
+      {"listener { uri: \"tcp://127.0.0.1/?queues=2\" }",
+       "t.conf:2:12: \"tcp://127.0.0.1/?queues=2\" has options behind '?'"},
+      {"listener { uri: \"tcp://127.0.0.1/?colour=blue\" }",
+       "t.conf:2:12: \"tcp://127.0.0.1/?colour=blue\" has options behind '?'"},
   };
   for (const auto& c : kCases) {
     EXPECT_THAT(Joined(CheckText(std::string(kDevice) + c.text)), StartsWith(c.error)) << c.text;

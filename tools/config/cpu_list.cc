@@ -26,6 +26,24 @@ bool ParseCpu(absl::string_view text, uint32_t* cpu) {
   return error == std::errc() && rest == end && *cpu <= kMaxCpu;
 }
 
+// The CPUs of this process, in order; empty when the system does not tell.
+std::vector<uint32_t> AffinityMask() {
+  std::vector<uint32_t> cpus;
+  // The set grows until it holds every CPU that the kernel can have.
+  for (uint32_t room = 1024; cpus.empty() && room <= 64 * 1024; room *= 4) {
+    cpu_set_t* const set = CPU_ALLOC(room);
+    if (set == nullptr) break;
+    const size_t size_bytes = CPU_ALLOC_SIZE(room);
+    CPU_ZERO_S(size_bytes, set);
+    const bool known = sched_getaffinity(0, size_bytes, set) == 0;
+    for (uint32_t cpu = 0; known && cpu < room; ++cpu) {
+      if (CPU_ISSET_S(cpu, size_bytes, set)) cpus.push_back(cpu);
+    }
+    CPU_FREE(set);
+  }
+  return cpus;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<uint32_t>> ParseCpuList(std::string_view text) {
@@ -67,18 +85,20 @@ std::string FormatCpuList(const std::vector<uint32_t>& cpus) {
 }
 
 uint32_t UsableCpus() {
-  // The set grows until it holds every CPU that the kernel can have.
-  for (uint32_t room = 1024; room <= 64 * 1024; room *= 4) {
-    cpu_set_t* const set = CPU_ALLOC(room);
-    if (set == nullptr) return 1;
-    const size_t size_bytes = CPU_ALLOC_SIZE(room);
-    CPU_ZERO_S(size_bytes, set);
-    const bool known = sched_getaffinity(0, size_bytes, set) == 0;
-    const int count = known ? CPU_COUNT_S(size_bytes, set) : 0;
-    CPU_FREE(set);
-    if (count > 0) return static_cast<uint32_t>(count);
+  const size_t count = AffinityMask().size();
+  return count == 0 ? 1 : static_cast<uint32_t>(count);
+}
+
+absl::Status CheckUsable(const std::vector<uint32_t>& cpus) {
+  const std::vector<uint32_t> usable = AffinityMask();
+  if (usable.empty()) return absl::OkStatus();  // not known: who uses them will see
+  for (const uint32_t cpu : cpus) {
+    if (std::binary_search(usable.begin(), usable.end(), cpu)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("CPU ", cpu, " does not exist, or this process may not use it; it may use ",
+                     FormatCpuList(usable), " (see taskset)"));
   }
-  return 1;
+  return absl::OkStatus();
 }
 
 }  // namespace vof

@@ -5,7 +5,7 @@
 //   ParseCpuList("0-3,6")   -> {0, 1, 2, 3, 6}
 //   FormatCpuList({0, 1})   -> "0-1"
 //
-// Pure, but for UsableCpus; any thread.
+// Pure, but for the last two; any thread.
 #ifndef VOF_TOOLS_CONFIG_CPU_LIST_H_
 #define VOF_TOOLS_CONFIG_CPU_LIST_H_
 
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace vof {
@@ -28,6 +29,8 @@ std::string FormatCpuList(const std::vector<uint32_t>& cpus);
 // How many CPUs this process may run on (its affinity mask, containers and taskset included); at
 // least 1.
 uint32_t UsableCpus();
+// kInvalidArgument for the first of `cpus` that this process may not run on.
+absl::Status CheckUsable(const std::vector<uint32_t>& cpus);
 
 }  // namespace vof
 

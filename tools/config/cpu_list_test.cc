@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 namespace vof {
 namespace {
@@ -52,6 +53,27 @@ TEST(FormatCpuListTest, IsReadBackExactly) {
 }
 
 TEST(UsableCpusTest, IsAtLeastOne) { EXPECT_GE(UsableCpus(), 1u); }
+
+TEST(CheckUsableTest, OnlyTheMaskOfTheProcessCounts) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  uint32_t first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(first, &only);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(only), &only), 0);
+  EXPECT_EQ(UsableCpus(), 1u);
+  EXPECT_TRUE(CheckUsable({}).ok());
+  EXPECT_TRUE(CheckUsable({first}).ok());
+  const absl::Status other = CheckUsable({first, first + 1});
+  EXPECT_EQ(other.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(other.message().find("CPU " + std::to_string(first + 1) + " does not exist"),
+            absl::string_view::npos)
+      << other;
+  EXPECT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  EXPECT_FALSE(CheckUsable({kMaxCpu}).ok());
+}
 
 }  // namespace
 }  // namespace vof

@@ -2,6 +2,7 @@
 #include "tools/vof_target/process.h"
 
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/common/exit_code.h"
@@ -15,10 +16,12 @@ StopSignals::StopSignals() {
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
 }
 
-int StopSignals::Wait() {
-  int signal = 0;
-  // Fails only for a set that names no signal.
-  sigwait(&signals_, &signal);
+std::optional<int> StopSignals::WaitFor(Nanoseconds limit) {
+  const timespec time = {.tv_sec = limit / kNanosecondsPerSecond,
+                         .tv_nsec = limit % kNanosecondsPerSecond};
+  const int signal = sigtimedwait(&signals_, nullptr, &time);
+  // No time left, or interrupted by another signal: the caller comes back.
+  if (signal < 0) return std::nullopt;
   return signal;
 }
 

@@ -5,7 +5,7 @@
 //   StopSignals stop;                    // SIGTERM and SIGINT are held back from here on, in every
 //   thread RaiseDescriptorLimit();
 //   ...
-//   const int signal = stop.Wait();      // blocks until the first one
+//   while (!(signal = stop.WaitFor(limit))) ...      // other things to do now and then
 //   stop.ExitAtOnceOnTheNext();          // the drain that follows can be cut short
 #ifndef VOF_TOOLS_VOF_TARGET_PROCESS_H_
 #define VOF_TOOLS_VOF_TARGET_PROCESS_H_
@@ -13,6 +13,9 @@
 #include <signal.h>
 
 #include <cstdint>
+#include <optional>
+
+#include "core/base/time.h"
 
 namespace vof {
 
@@ -24,8 +27,8 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 
   // Blocks the calling thread until SIGTERM or SIGINT arrives (or has arrived since the constructor
-  // ran) and returns its number.
-  int Wait();
+  // ran) and returns its number; nothing when none has come within `limit`.
+  std::optional<int> WaitFor(Nanoseconds limit);
   // From now on such a signal ends the process with ExitCode::kFailed, without clean-up.
   void ExitAtOnceOnTheNext();
 

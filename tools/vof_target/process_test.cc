@@ -49,10 +49,12 @@ class StoppableChild {
   pid_t pid_ = -1;
 };
 
+constexpr Nanoseconds kLong = 600 * kNanosecondsPerSecond;
+
 TEST(StopSignalsTest, TheFirstSignalIsReturned) {
   for (const int number : {SIGTERM, SIGINT}) {
     const StoppableChild child(
-        [number](StopSignals* stop, int) { _exit(stop->Wait() == number ? 42 : 43); });
+        [number](StopSignals* stop, int) { _exit(stop->WaitFor(kLong) == number ? 42 : 43); });
     child.Signal(number);
     const int status = child.Status();
     ASSERT_TRUE(WIFEXITED(status));
@@ -60,9 +62,20 @@ TEST(StopSignalsTest, TheFirstSignalIsReturned) {
   }
 }
 
+TEST(StopSignalsTest, WaitingEndsWithoutASignal) {
+  const StoppableChild child([](StopSignals* stop, int) {
+    const MonotonicTime begin = MonotonicNow();
+    const bool none = !stop->WaitFor(Milliseconds(1100)).has_value();
+    _exit(none && MonotonicNow() - begin >= Milliseconds(1100) ? 42 : 43);
+  });
+  const int status = child.Status();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
 TEST(StopSignalsTest, TheSecondSignalEndsTheProcessAtOnce) {
   const StoppableChild child([](StopSignals* stop, int told) {
-    stop->Wait();
+    stop->WaitFor(kLong);
     stop->ExitAtOnceOnTheNext();
     StoppableChild::Tell(told);
     while (true) pause();

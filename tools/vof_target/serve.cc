@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "tools/config/cpu_list.h"
 #include "tools/vof_target/announce.h"
 #include "tools/vof_target/event_log.h"
+#include "tools/vof_target/memory_return.h"
 
 namespace vof {
 namespace {
@@ -80,8 +82,17 @@ std::vector<std::string> Names(const TargetConfig& config) {
   return names;
 }
 
-void DrainUntilStopped(const TargetConfig& config, TargetServer* server, StopSignals* stop) {
-  const int signal = stop->Wait();
+// Returns the signal that ends it.
+int ServeUntilStopped(TargetServer* server, StopSignals* stop) {
+  MemoryReturn memory;
+  while (true) {
+    const std::optional<int> signal = stop->WaitFor(MemoryReturn::kInterval);
+    if (signal.has_value()) return *signal;
+    memory.Look(server);
+  }
+}
+
+void DrainAndStop(const TargetConfig& config, int signal, TargetServer* server, StopSignals* stop) {
   const Nanoseconds limit = Milliseconds(config.drain_timeout_ms.value);
   spdlog::info("{}: draining for at most {}; once more ends at once", strsignal(signal),
                FormatDuration(limit));
@@ -126,7 +137,8 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
     }
     return opened;
   }
-  DrainUntilStopped(flags.config, server->get(), stop);
+  const int signal = ServeUntilStopped(server->get(), stop);
+  DrainAndStop(flags.config, signal, server->get(), stop);
   return absl::OkStatus();
 }
 

@@ -66,6 +66,20 @@ SettingErrors CheckReadyOptions(const TargetFlags& flags) {
   return errors;
 }
 
+// Of this machine, so only before serving: a configuration may be checked on another one.
+SettingErrors CheckCpus(const TargetConfig& config) {
+  if (!config.cpus.has_value()) return {};
+  const absl::Status usable = CheckUsable(config.cpus->value);
+  if (usable.ok()) return {};
+  return {{config.cpus->where, std::string(usable.message())}};
+}
+
+// Returns whether there was none.
+bool PrintErrors(const std::string& program, const SettingErrors& errors) {
+  for (const SettingError& error : errors) PrintError(program, FormatSettingError(error));
+  return errors.empty();
+}
+
 }  // namespace
 
 int TargetMain(const TargetProgram& program, int argc, char** argv) {
@@ -86,8 +100,7 @@ int TargetMain(const TargetProgram& program, int argc, char** argv) {
   const KnownTypes known = errors.empty() ? KnownTypes::kAll : KnownTypes::kSome;
   Append(CheckTargetConfig(flags.config, backends, factories, known), &errors);
   Append(CheckReadyOptions(flags), &errors);
-  for (const SettingError& error : errors) PrintError(program.name, FormatSettingError(error));
-  if (!errors.empty()) return ToInt(ExitCode::kUsage);
+  if (!PrintErrors(program.name, errors)) return ToInt(ExitCode::kUsage);
 
   if (flags.print_config) {
     const TargetConfig effective = WithDeviceDefaults(flags.config, factories);
@@ -96,6 +109,7 @@ int TargetMain(const TargetProgram& program, int argc, char** argv) {
   }
   if (flags.check) return ToInt(ExitCode::kOk);
 
+  if (!PrintErrors(program.name, CheckCpus(flags.config))) return ToInt(ExitCode::kUsage);
   const absl::Status logging =
       SetUpLogging({.level = flags.config.log_level.value, .program = program.name});
   const absl::Status served =

@@ -21,8 +21,13 @@ namespace vof {
 // one that the flags do not fit.
 absl::StatusOr<Uri> ResolveUri(const std::string& text, const VerbContext& context);
 
-absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context,
-                                                   DeviceClientOptions options = {});
+absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context);
+// A device of any type.
+absl::StatusOr<std::unique_ptr<DeviceClient>> OpenDevice(const std::string& text,
+                                                         VerbContext* context);
+
+// Says when the device has fewer virtqueues than its URI asks for; it is used with those.
+void NoteFewerQueues(const DeviceClient& device, Output* output);
 
 // "tcp://192.0.2.7:8549": who answered.
 std::string AddressOf(const DeviceClient& device);

@@ -95,7 +95,11 @@ absl::Status Output::Line(std::string_view line) {
 }
 
 void Output::Note(std::string_view note) {
-  if (options_.json || options_.quiet) return;
+  if (options_.quiet) return;
+  if (options_.json) {
+    notes_.push_back(std::string(note));
+    return;
+  }
   std::fprintf(stderr, "vof %s: %s\n", verb_.c_str(), Printable(note).c_str());
 }
 
@@ -132,6 +136,7 @@ ExitCode Output::Finish(const absl::Status& status) {
   const ExitCode code = ExitCodeOfStatus(status);
   if (options_.json) {
     Json document = std::move(result_);
+    if (!notes_.is_null()) document["notes"] = std::move(notes_);
     if (!status.ok()) document.update(ErrorDocument(code, std::string(status.message())));
     if (document.is_null()) return code;
     const absl::Status written = WriteToStdout(Serialize(document));

@@ -11,8 +11,8 @@
 // it there (core/base/quoted.h), or it could end a line.
 //
 // With JSON, standard output holds exactly one document, written by Finish: the result if there is
-// one, and a member "error" if it failed. A verb that failed may have a result: data that differ, a
-// benchmark with errors, how far a copy came.
+// one, a member "notes" if there are any, and a member "error" if it failed. A verb that failed may
+// have a result: data that differ, a benchmark with errors, how far a copy came.
 #ifndef VOF_TOOLS_VOF_SHELL_OUTPUT_H_
 #define VOF_TOOLS_VOF_SHELL_OUTPUT_H_
 
@@ -46,7 +46,7 @@ class Output {
   absl::Status Result(const Json& json, std::string_view text);
   // A line of text now, before the result; nothing with JSON or when quiet.
   absl::Status Line(std::string_view line);
-  // A remark for people, on standard error; nothing with JSON or when quiet.
+  // A remark, on standard error at once, or in the member "notes" of JSON; nothing when quiet.
   void Note(std::string_view note);
 
   // Prints what is left to print, `status` included if it is an error, and returns the exit code of
@@ -60,6 +60,7 @@ class Output {
   const std::string verb_;
   const OutputOptions options_;
   Json result_;  // null: none
+  Json notes_;   // null: none
 };
 
 // Compared data differ: exit code 6. kDataLoss alone is a device that failed.

@@ -41,6 +41,25 @@ TEST(OutputTest, ResultAndErrorAreOneDocument) {
             "{\"x\":[],\"error\":{\"code\":6,\"kind\":\"data-differ\",\"message\":\"differ\"}}\n");
 }
 
+TEST(OutputTest, NotesAreOnStderrOrInTheDocument) {
+  for (const bool json : {false, true}) {
+    for (const bool quiet : {false, true}) {
+      testing::internal::CaptureStdout();
+      testing::internal::CaptureStderr();
+      Output output("info", {.json = json, .quiet = quiet});
+      output.Note("one");
+      output.Note("two");
+      EXPECT_TRUE(output.Result({{"x", 1}}, "").ok());
+      output.Finish(DataDifferError("differ"));
+      const std::string err = testing::internal::GetCapturedStderr();
+      const std::string out = testing::internal::GetCapturedStdout();
+      const std::string notes = quiet ? "" : "\"notes\":[\"one\",\"two\"],";
+      EXPECT_EQ(out.rfind("{\"x\":1," + notes + "\"error\":", 0) == 0, json) << out;
+      EXPECT_EQ(err.rfind("vof info: one\nvof info: two\n", 0) == 0, !json && !quiet) << err;
+    }
+  }
+}
+
 TEST(OutputTest, AReaderThatIsGoneIsNotComplainedAbout) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(Output("read", {}).Finish(ReaderGoneError("standard output")), ExitCode::kFailed);

@@ -20,7 +20,7 @@ class BenchTest(VofTestCase):
     """Loads, limits, verification, interruption."""
 
     def bench(self, *arguments):
-        """The JSON of a run; notes for people do not appear with it."""
+        """The JSON of a run."""
         return self.json('bench', *arguments)
 
     def test_every_access_in_both_dialects(self):
@@ -112,10 +112,18 @@ class BenchTest(VofTestCase):
             self.assertIn(word, out)
 
     def test_limits_are_named(self):
-        self.assert_fails(vof_case.USAGE, ['bench', '--queues', '9', self.uri('mem')],
-                          '--queues 9')
         self.assert_fails(vof_case.USAGE, ['bench', '--size', '1G', self.uri('mem')], '67108864')
         self.assert_fails(vof_case.USAGE, ['bench', '--cpus', '5-2', self.uri('mem')], '--cpus')
+        self.assert_fails(vof_case.USAGE, ['bench', '--cpus', '4095', self.uri('mem')],
+                          '--cpus', 'CPU 4095')
+
+    def test_both_ways_to_ask_for_more_queues_than_there_are(self):
+        for arguments in (['--queues', '9', self.uri('mem')], [self.uri('mem', '?queues=9')]):
+            with self.subTest(arguments):
+                result = self.bench(*SHORT, *arguments)
+                self.assertEqual((result['queues'], result['total']['ops']), (4, 2000))
+                self.assertIn('9 virtqueues are wanted', result['notes'][0])
+                self.assertIn('using 4', result['notes'][0])
 
     def test_interrupt_ends_with_figures(self):
         process = subprocess.Popen(

@@ -44,6 +44,33 @@ class InfoTest(VofTestCase):
         queues = self.json('info', self.uri('mem', '?queues=3&queue_size=64'))['queues']
         self.assertEqual(queues['sizes'], [64, 64, 64])
 
+    def test_the_largest_transfer_is_what_may_be_sent(self):
+        for dialect, size in (('v5', 4 * MIB), ('ref', MIB)):
+            limits = self.json('info', '--dialect', dialect, self.uri('mem'))['limits']
+            self.assertEqual(limits['max_transfer_bytes'], size)
+            self.assertEqual((limits['max_out_bytes'], limits['max_in_bytes']),
+                             (size + 16, size + 1))
+            text = self.ok('info', '--dialect', dialect, self.uri('mem')).decode()
+            self.assertIn(f'{size} bytes) of data in one request', text)
+            bench = ['bench', '--ops', '4', '--depth', '1', '--quiet', '--dialect', dialect]
+            self.ok(*bench, '--bs', str(size), self.uri('mem'))
+            self.assert_fails(vof_case.USAGE, bench + ['--bs', str(2 * size), self.uri('mem')],
+                              str(size))
+
+    def test_more_queues_than_there_are_is_a_note(self):
+        wide = self.uri('mem', '?queues=256')
+        info = self.json('info', wide)
+        self.assertEqual(len(info['queues']['sizes']), 4)
+        self.assertEqual(len(info['notes']), 1)
+        for part in ('256', 'has 4', 'using 4'):
+            self.assertIn(part, info['notes'][0])
+        for verb in (['info'], ['read', '--length', '512'], ['ping', '-c', '1'],
+                     ['bench', '--ops', '100']):
+            code, _, error = self.run_vof(*verb, wide)
+            self.assertEqual((code, error), (vof_case.OK, f'vof {verb[0]}: {info["notes"][0]}\n'))
+        self.assertNotIn('notes', self.json('info', self.uri('mem', '?queues=4')))
+        self.assertNotIn('notes', self.json('info', '--quiet', wide))
+
     def test_lists_are_lists_when_empty(self):
         out = self.ok('info', '--json', '--dialect', 'ref', self.uri('mem'))
         self.assertIn(b'"transport":[]', out)
@@ -138,6 +165,12 @@ class FailureTest(VofTestCase):
             with self.subTest(verb):
                 self.assert_fails(vof_case.CANNOT_CONNECT, [verb, uri], '127.0.0.1')
 
+    def test_loop_lives_in_one_process(self):
+        for verb in (['info'], ['ping'], ['flush'], ['verify', self.uri('mem')]):
+            with self.subTest(verb):
+                self.assert_fails(vof_case.CANNOT_CONNECT, verb + ['loop:///x'], 'one process',
+                                  'only bench', 'vof bench loop:///')
+
     def test_name_that_does_not_resolve(self):
         self.assert_fails(vof_case.CANNOT_CONNECT, ['info', 'tcp://no-such-host.invalid/disk'],
                           'no-such-host.invalid')
@@ -169,21 +202,42 @@ class FailureTest(VofTestCase):
             sock.bind(('127.0.0.1', 0))
             sock.listen()
             uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk'
-            self.assert_fails(vof_case.TIMEOUT, ['info', '--timeout', '300ms', uri], '127.0.0.1')
+            self.assert_fails(vof_case.TIMEOUT, ['info', '--timeout', '300ms', uri],
+                              'what listens at 127.0.0.1:', 'may be no vof target')
             self.assert_fails(vof_case.TIMEOUT, ['info', uri + '?connect_timeout=300ms'])
 
-    def test_peer_that_talks_nonsense(self):
+    def test_services_that_are_no_targets(self):
+        greetings = {'ssh': b'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' * 4,
+                     'http': b'HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n'}
+        for dialect in ('v5', 'ref'):
+            for name, greeting in greetings.items():
+                with self.subTest(name, dialect=dialect):
+                    self.check_no_target(dialect, greeting, vof_case.FAILED)
+            with self.subTest('closes', dialect=dialect):
+                self.check_no_target(dialect, b'', vof_case.FAILED)
+        # MySQL: zeros where a target has the number of the command, which is 0.
+        self.check_no_target('v5', b'\x4a\0\0\0\n8.0.36\0' + bytes(60), vof_case.REFUSED)
+
+    def check_no_target(self, dialect, greeting, code):
         with socket.socket() as sock:
             sock.bind(('127.0.0.1', 0))
             sock.listen()
             uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk'
-            process = subprocess.Popen([vof_case.VOF, 'info', uri], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE)
+            process = subprocess.Popen([vof_case.VOF, 'info', '--dialect', dialect, uri],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             peer, _ = sock.accept()
-            peer.sendall(b'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' * 4)
+            place = f'127.0.0.1:{sock.getsockname()[1]}'
+            if not greeting.startswith(b'SSH'):
+                peer.recv(1)  # it has sent its Connect
+            peer.sendall(greeting)
+            if not greeting:
+                peer.close()
             out, error = process.communicate(timeout=vof_case.TIMEOUT_S)
             peer.close()
-        self.assertEqual((process.returncode, out), (vof_case.FAILED, b''), error)
+        self.assertEqual(out, b'', error)
+        self.assertEqual(process.returncode, code, error)
+        self.assertIn(f'listens at {place}', error.decode())
+        self.assertIn('vof target', error.decode())
 
     def test_unsupported(self):
         self.assert_fails(vof_case.UNSUPPORTED, ['bench', '--rw', 'write', self.uri('fixed')],

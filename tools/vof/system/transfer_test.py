@@ -48,14 +48,26 @@ class ReadWriteTest(VofTestCase):
         self.assert_fails(vof_case.USAGE,
                           ['write', '--input', self.path('odd', b'x' * 1000), self.uri('big')],
                           '1000', 'block size', '4096', '--pad')
-        self.assert_fails(vof_case.FAILED, ['write', self.uri('big')], 'block size', '4096',
-                          '--pad', stdin=b'x' * 1000)
+        self.assert_fails(vof_case.USAGE, ['write', self.uri('big')], '1000', 'block size', '4096',
+                          '--pad', 'nothing was written', stdin=b'x' * 1000)
+        self.assert_fails(vof_case.USAGE, ['write', self.uri('big')], str(MIB + 1000),
+                          'block size', 'the first 1048576 bytes (1 MiB) are written',
+                          stdin=b'x' * (MIB + 1000))
         self.assert_fails(vof_case.USAGE, ['write', '--offset', '512', self.uri('big')],
                           'offset 512', '4096', stdin=b'x' * 4096)
         self.ok('write', '-q', self.uri('big'), stdin=b'y' * 4096)
         self.ok('write', '-q', '--pad', self.uri('big'), stdin=b'hello')
         self.assertEqual(self.ok('read', '--length', '8', self.uri('big')), b'hello\0\0\0')
         self.assertEqual(self.ok('read', '--length', '4K', self.uri('big'))[5:], bytes(4091))
+
+    def test_a_source_shorter_than_the_length_is_wrong_usage(self):
+        short = ['write', '--length', '8K', self.uri('mem')]
+        self.assert_fails(vof_case.USAGE, short + ['--input', self.path('in', b'x' * 4096)],
+                          '4096 bytes', '8192')
+        self.assert_fails(vof_case.USAGE, short, '4096 bytes', '8192', 'were written',
+                          stdin=b'x' * 4096)
+        self.ok('write', '-q', '--length', '4K', self.uri('mem'), stdin=b'y' * 8192)
+        self.assertEqual(self.ok('read', '--length', '4097', self.uri('mem'))[4090:], b'y' * 6 + b'\0')
 
     def test_the_end_of_the_device(self):
         self.assert_fails(vof_case.FAILED,
@@ -175,24 +187,38 @@ class CopyTest(VofTestCase):
         document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', '--prefix',
                                         self.path('changed'), self.uri('mem'))
         self.assertEqual((document['equal'], document['first_difference']), (False, 1234567))
-        self.assert_fails(vof_case.DATA_DIFFER,
-                          ['verify', self.path('changed'), self.uri('mem')], 'sizes differ',
-                          '--prefix')
-        document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', self.path('changed'),
-                                        self.uri('mem'))
-        self.assertEqual((document['equal'], document['first_difference'], document['bytes']),
-                         (False, None, 0))
-        self.assertEqual((document['first_bytes'], document['second_bytes']), (2 * MIB, 64 * MIB))
         document = self.json('verify', '--length', '1M', self.path('changed'), self.uri('mem'))
         self.assertEqual((document['equal'], document['bytes'], document['first_difference']),
                          (True, MIB, None))
+
+    def test_verify_of_different_sizes_compares_what_both_have(self):
+        data = bytearray(random_bytes(2 * MIB))
+        self.ok('write', '-q', self.uri('mem'), stdin=bytes(data))
+        same = self.path('same', bytes(data))
+        data[1234567] ^= 1
+        changed = self.path('changed', bytes(data))
+        empty = self.path('empty', b'')
+        for pair in ((same, self.uri('mem')), (self.uri('mem'), same)):
+            sizes = [2 * MIB if side == same else 64 * MIB for side in pair]
+            self.assert_fails(vof_case.DATA_DIFFER, ['verify', *pair], 'sizes differ', '--prefix',
+                              '2097152 bytes', '67108864 bytes', 'is equal')
+            document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', *pair)
+            self.assertEqual((document['equal'], document['first_difference'], document['bytes']),
+                             (False, 2 * MIB, 2 * MIB))
+            self.assertEqual([document['first_bytes'], document['second_bytes']], sizes)
+        self.assert_fails(vof_case.DATA_DIFFER, ['verify', changed, self.uri('mem')],
+                          'offset 1234567', 'sizes differ', '2097152 bytes', '67108864 bytes')
+        for path, offset in ((changed, 1234567), (empty, 0)):
+            document = self.json_of_failure(vof_case.DATA_DIFFER, 'verify', path, self.uri('mem'))
+            self.assertEqual((document['equal'], document['first_difference']), (False, offset))
+        self.ok('verify', '-q', '--prefix', same, self.uri('mem'))
 
     def test_failed_copy_says_how_much_of_it_is_there(self):
         data = random_bytes(MIB + 512)
         document = self.json_of_failure(vof_case.FAILED, 'copy', '--depth', '4', '-',
                                         self.uri('small'), stdin=data)
         self.assertEqual(document['prefix_bytes'], MIB)
-        self.assertIn('the first 1048576 bytes (1 MiB) are copied', document['error']['message'])
+        self.assertIn('the first 1048576 bytes (1 MiB) are written', document['error']['message'])
         self.assertEqual(self.ok('read', self.uri('small')), data[:MIB])
 
     def test_interrupted_copy_says_how_far_it_came(self):

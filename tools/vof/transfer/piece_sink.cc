@@ -16,6 +16,12 @@
 
 namespace vof {
 
+absl::Status PartOfABlockError(uint64_t size_bytes, const Endpoint& endpoint) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(size_bytes, " bytes are not a multiple of the block size of ", endpoint.name(),
+                   ", ", endpoint.block_bytes(), " bytes; --pad fills the last block with zeros"));
+}
+
 absl::Status EndpointSink::Put(const Piece& piece, std::span<const std::byte> data) {
   const uint64_t end_bytes = piece.offset_bytes + RoundUp(piece.size_bytes);
   if (end_bytes > room_.size_bytes) {
@@ -24,11 +30,9 @@ absl::Status EndpointSink::Put(const Piece& piece, std::span<const std::byte> da
         room_.offset_bytes, " to its end, and the input has more"));
   }
   if (last_block_ == LastBlock::kRefuse && piece.size_bytes % endpoint_->block_bytes() != 0) {
-    return absl::OutOfRangeError(absl::StrCat(
-        "the input ends at ", piece.offset_bytes + piece.size_bytes,
-        " bytes, which is not a multiple of the block size of ", endpoint_->name(), ", ",
-        endpoint_->block_bytes(), " bytes; --pad fills the last block with zeros"));
+    return PartOfABlockError(piece.offset_bytes + piece.size_bytes, *endpoint_);
   }
+  touched_ = true;
   uint64_t offset_bytes = room_.offset_bytes + piece.offset_bytes;
   if (piece.is_hole) return PutZeros(offset_bytes, piece.size_bytes);
   while (!data.empty()) {
@@ -58,6 +62,7 @@ absl::Status PipeSink::Put(const Piece& piece, std::span<const std::byte> data) 
   std::unique_lock lock(mutex_);
   turn_.wait(lock, [&] { return stopped_ || next_sequence_ == piece.sequence; });
   if (stopped_) return absl::CancelledError("stopped");
+  touched_ = true;
   // The lock is held while writing: nobody else can have a turn.
   const absl::Status written = piece.is_hole ? WriteZeros(piece.size_bytes) : WriteAll(data);
   if (!written.ok()) return written;

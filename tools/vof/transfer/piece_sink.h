@@ -33,7 +33,12 @@ class PieceSink {
   virtual void Stop() = 0;
   // Of Put's bytes, those that were not stored because they are zeros.
   virtual uint64_t zero_bytes() const = 0;
+  // Something may have been written, even if every Put failed.
+  virtual bool touched() const = 0;
 };
+
+// Data that end within a block of an endpoint, with `size_bytes` in all: kInvalidArgument.
+absl::Status PartOfABlockError(uint64_t size_bytes, const Endpoint& endpoint);
 
 // What becomes of data that ends within a block.
 enum class LastBlock : uint8_t { kPad, kRefuse };
@@ -50,6 +55,7 @@ class EndpointSink final : public PieceSink {
   absl::Status Finish() override { return endpoint_->Flush(); }
   void Stop() override {}
   uint64_t zero_bytes() const override { return zero_bytes_; }
+  bool touched() const override { return touched_; }
 
  private:
   absl::Status PutRun(uint64_t offset_bytes, std::span<const std::byte> data);
@@ -63,6 +69,7 @@ class EndpointSink final : public PieceSink {
   const ByteRange room_;
   const LastBlock last_block_;
   std::atomic<uint64_t> zero_bytes_ = 0;
+  std::atomic<bool> touched_ = false;
 };
 
 // A descriptor that can only be written in order: each piece waits for its turn. It stays the
@@ -75,6 +82,7 @@ class PipeSink final : public PieceSink {
   absl::Status Finish() override { return absl::OkStatus(); }
   void Stop() override;
   uint64_t zero_bytes() const override { return 0; }
+  bool touched() const override { return touched_; }
 
  private:
   absl::Status WriteAll(std::span<const std::byte> data);
@@ -87,6 +95,7 @@ class PipeSink final : public PieceSink {
   std::condition_variable turn_;
   uint64_t next_sequence_ = 0;
   bool stopped_ = false;
+  std::atomic<bool> touched_ = false;
 };
 
 }  // namespace vof

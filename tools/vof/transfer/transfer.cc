@@ -137,6 +137,7 @@ absl::Status RunTransfer(PieceSource* source, PieceSink* sink, const TransferOpt
   counts->prefix_bytes = moved.prefix_bytes();
   counts->zero_bytes = sink->zero_bytes();
   counts->all_moved = status.ok();
+  counts->touched = sink->touched();
   return status.ok() ? sink->Finish() : status;
 }
 

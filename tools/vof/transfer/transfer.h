@@ -34,6 +34,7 @@ struct TransferCounts {
   uint64_t zero_bytes = 0;    // not stored because they are zeros
   uint64_t prefix_bytes = 0;  // moved from the start on without a gap; `bytes` may lie behind one
   bool all_moved = false;     // an error that follows is one of making them durable
+  bool touched = false;       // something may have been written, even if `bytes` is 0
 };
 
 // Ends with PieceSink::Finish. `counts` is valid after an error, too: what was done before it.

@@ -106,9 +106,7 @@ absl::Status CheckBlocks(const TransferJob& job, const Side& destination, uint64
   if (size_bytes == kUnknownSize || job.pad_last_block || size_bytes % block_bytes == 0) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(size_bytes, " bytes are not a multiple of the block size of ", destination.name,
-                   ", ", block_bytes, " bytes; --pad fills the last block with zeros"));
+  return PartOfABlockError(size_bytes, *destination.endpoint);
 }
 
 // The part of the destination that may be written.
@@ -183,15 +181,28 @@ std::unique_ptr<PieceSink> MakeSink(const TransferJob& job, const Opened& opened
 }
 
 // What is there after a failure.
-std::string HowFar(const TransferCounts& counts, const std::string& destination) {
+std::string HowFar(const TransferCounts& counts, const Location& to,
+                   const std::string& destination) {
+  // A file is new or truncated by now.
+  if (!counts.touched && to.is_uri()) return "nothing was written";
   if (counts.all_moved) {
-    return absl::StrCat("all ", Bytes(counts.bytes), " are copied, but may not be durable in ",
+    return absl::StrCat("all ", Bytes(counts.bytes), " are written, but may not be durable in ",
                         destination);
   }
   const uint64_t behind_bytes = counts.bytes - counts.prefix_bytes;
-  return absl::StrCat("the first ", Bytes(counts.prefix_bytes), " are copied",
+  return absl::StrCat("the first ", Bytes(counts.prefix_bytes), " are written",
                       behind_bytes == 0 ? "" : absl::StrCat(", and ", behind_bytes, " behind them"),
                       ", not flushed; ", destination, " is incomplete");
+}
+
+// A file that is too short was refused before; the end of a pipe is only known now.
+absl::Status CheckLength(const Opened& opened, const TransferCounts& counts) {
+  if (opened.size_bytes == kUnknownSize || counts.bytes == opened.size_bytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there are only ", Bytes(counts.bytes), " of ",
+                                                 opened.source.name, ", ", opened.size_bytes,
+                                                 " are wanted; those that there are were written"));
 }
 
 }  // namespace
@@ -218,11 +229,12 @@ absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
   const std::unique_ptr<PieceSink> sink = MakeSink(job, *opened);
   const absl::Status moved = RunTransfer(source.get(), sink.get(), options, &summary->counts);
   summary->elapsed = MonotonicNow() - started;
-  if (moved.ok()) return moved;
+  if (moved.ok()) return CheckLength(*opened, summary->counts);
   // Copied, not made anew: what the initiator attached says which exit code fits.
   absl::Status failed(
       moved.code(),
-      absl::StrCat(moved.message(), " (", HowFar(summary->counts, opened->destination.name), ")"));
+      absl::StrCat(moved.message(), " (",
+                   HowFar(summary->counts, job.destination, opened->destination.name), ")"));
   moved.ForEachPayload(
       [&](absl::string_view url, const absl::Cord& payload) { failed.SetPayload(url, payload); });
   return failed;

@@ -52,7 +52,8 @@ struct TransferHooks {
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes, Nanoseconds elapsed)> tick;
 };
 
-// kInvalidArgument: offset or size do not fit the source or the blocks of the destination.
+// kInvalidArgument: offset or size do not fit the source or the blocks of the destination. Of a
+// pipe that is known only at its end: what is before it was written then, and the text says so.
 // kOutOfRange: the destination is too small. kCancelled: stopped, the destination is incomplete.
 absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
                             TransferSummary* summary);

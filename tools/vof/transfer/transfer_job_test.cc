@@ -158,7 +158,7 @@ TEST_F(TransferJobTest, FailureSaysHowFarItCame) {
   disk_.FailAt(0);
   const absl::Status done = Run({.source = LocationOf(FileOf(512)), .destination = device_});
   EXPECT_EQ(done.message(),
-            "fake write error (the first 0 bytes (0 B) are copied, not flushed; fake://disk is "
+            "fake write error (the first 0 bytes (0 B) are written, not flushed; fake://disk is "
             "incomplete)");
 }
 

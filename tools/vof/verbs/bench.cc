@@ -45,8 +45,9 @@ absl::StatusOr<BenchOptions> Understand(const BenchFlags& flags) {
   options.spin = static_cast<Nanoseconds>(flags.spin_us) * 1000;
   if (!flags.cpus.empty()) {
     const auto cpus = ParseCpuList(flags.cpus);
-    if (!cpus.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--cpus: ", cpus.status().message()));
+    const absl::Status usable = cpus.ok() ? CheckUsable(*cpus) : cpus.status();
+    if (!usable.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--cpus: ", usable.message()));
     }
     options.cpus = *cpus;
   }
@@ -118,10 +119,6 @@ absl::Status Verdict(const BenchResult& result, BlkClient* client) {
 }
 
 absl::Status Measure(BlkClient* client, const BenchOptions& options, VerbContext* context) {
-  if (client->num_queues() < options.queues) {
-    return absl::InvalidArgumentError(absl::StrCat("--queues ", options.queues, ": ", options.uri,
-                                                   " has ", client->num_queues(), " queues"));
-  }
   const absl::StatusOr<BenchPlan> plan = PlanBench(options, DeviceOf(client->info()));
   if (!plan.ok()) return plan.status();
   const bool data_of_somebody = client->device().uri().scheme != "loop";
@@ -166,6 +163,8 @@ absl::Status Bench(const BenchFlags& flags, VerbContext* context) {
   for (const auto& thread : *reactors) client_options.reactors.push_back(thread->reactor());
   const auto client = BlkClient::Connect(*uri, &context->backends, std::move(client_options));
   if (!client.ok()) return client.status();
+  NoteFewerQueues((*client)->device(), &context->output);
+  options->queues = (*client)->num_queues();
   return Measure(client->get(), *options, context);
 }
 
@@ -181,7 +180,7 @@ std::vector<Flag> FlagsInto(BenchFlags* flags) {
       CountFlag("--depth", {1, kMaxQueueSize}, &options->depth,
                 "operations in flight on each queue (default: 32)"),
       CountFlag("--queues", {1, kMaxQueuesPerInstance}, &flags->queues,
-                "virtqueues (URI key queues; default: 1)"),
+                "virtqueues, fewer when the device has fewer (URI key queues; default: 1)"),
       SizeFlag("--size", &options->span_bytes,
                "use only the first SIZE bytes (default: all); with loop:, the size of the disk "
                "(default: 256M)"),

@@ -19,9 +19,7 @@ absl::Status Info(const std::string& text, VerbContext* context) {
   if (disk.status().code() != absl::StatusCode::kUnimplemented) return disk.status();
 
   // Devices of other types have a session, too, only less to say.
-  const absl::StatusOr<Uri> uri = ResolveUri(text, *context);
-  if (!uri.ok()) return uri.status();
-  const auto device = DeviceClient::Connect(*uri, &context->backends, {});
+  const auto device = OpenDevice(text, context);
   if (!device.ok()) return device.status();
   if ((*device)->info().device_type == kBlkDeviceType) return disk.status();
   const DeviceFacts facts{text, AddressOf(**device), (*device)->info(), nullptr};

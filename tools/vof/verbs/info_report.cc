@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof/verbs/info_report.h"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -111,10 +112,27 @@ Json BlkJson(const BlkInfo& blk) {
   return json;
 }
 
+// What this initiator may send and ask for at once. Of a block device that is less than the target
+// takes when its data must be cut into segments: the largest transfer and what surrounds it.
+struct RequestSizes {
+  uint32_t out_bytes = 0;
+  uint32_t in_bytes = 0;
+};
+RequestSizes LargestRequest(const DeviceFacts& facts) {
+  RequestSizes sizes{facts.session.max_out_bytes, facts.session.max_in_bytes};
+  if (facts.blk == nullptr) return sizes;
+  const auto header_bytes = static_cast<uint32_t>(sizeof(BlkRequestHeader));
+  const uint32_t status_bytes = 1;
+  sizes.out_bytes = std::min(sizes.out_bytes, facts.blk->max_transfer_bytes + header_bytes);
+  sizes.in_bytes = std::min(sizes.in_bytes, facts.blk->max_transfer_bytes + status_bytes);
+  return sizes;
+}
+
 Json LimitsJson(const DeviceFacts& facts) {
+  const RequestSizes sizes = LargestRequest(facts);
   Json json;
-  json["max_out_bytes"] = facts.session.max_out_bytes;
-  json["max_in_bytes"] = facts.session.max_in_bytes;
+  json["max_out_bytes"] = sizes.out_bytes;
+  json["max_in_bytes"] = sizes.in_bytes;
   json["max_segments"] = facts.session.max_segments;
   if (facts.blk != nullptr) {
     json["max_transfer_bytes"] = facts.blk->max_transfer_bytes;
@@ -142,6 +160,7 @@ void AppendBlkText(const BlkInfo& blk, std::string* text) {
   Line(text, "access", blk.read_only ? "read-only" : "read and write");
   Line(text, "write cache",
        absl::StrCat(blk.write_cache ? "on" : "off", blk.can_set_cache ? ", can be set" : ""));
+  Line(text, "largest transfer", Bytes(blk.max_transfer_bytes) + " of data in one request");
   Line(text, "discard",
        blk.can_discard ? absl::StrCat("up to ", HumanSize(blk.max_discard_bytes), " in each of ",
                                       blk.max_discard_segments, " segments")
@@ -221,9 +240,10 @@ std::string InfoText(const DeviceFacts& facts) {
     Line(&text, "offered", ListOrNone(FeatureNames(session.offered_features, session.device_type)));
   }
   Line(&text, "transport", ListOrNone(TransportFeatureNames(session.transport_features)));
+  const RequestSizes sizes = LargestRequest(facts);
   Line(&text, "largest request",
-       absl::StrCat(HumanSize(session.max_out_bytes), " out, ", HumanSize(session.max_in_bytes),
-                    " in, ", session.max_segments, " segments"));
+       absl::StrCat(sizes.out_bytes, " bytes out, ", sizes.in_bytes, " bytes in, ",
+                    session.max_segments, " segments"));
   Line(&text, "epoch", session.dialect == Dialect::kV5 ? absl::StrCat(session.epoch) : "not known");
   return text;
 }

@@ -63,6 +63,27 @@ TEST(InfoReportTest, BlockDevicesTellTheirSize) {
   EXPECT_THAT(text, HasSubstr("disk-17"));
 }
 
+TEST(InfoReportTest, TextAndJsonTellTheSameLargestTransfer) {
+  BlkInfo blk;
+  blk.max_transfer_bytes = 1 << 20;  // segments are few and small; the target takes 4 MiB
+  const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", {}, &blk};
+  ASSERT_GT(facts.session.max_out_bytes, 4u << 20);
+  const Json limits = InfoJson(facts)["limits"];
+  EXPECT_EQ(limits["max_transfer_bytes"], 1 << 20);
+  EXPECT_EQ(limits["max_out_bytes"], (1 << 20) + 16);
+  EXPECT_EQ(limits["max_in_bytes"], (1 << 20) + 1);
+  const std::string text = InfoText(facts);
+  EXPECT_THAT(text, HasSubstr("1 MiB (1048576 bytes) of data in one request"));
+  EXPECT_THAT(text, HasSubstr("1048592 bytes out, 1048577 bytes in"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("4 MiB")));
+}
+
+TEST(InfoReportTest, DevicesOfOtherTypesTellWhatTheTargetTakes) {
+  const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", {}, nullptr};
+  EXPECT_EQ(InfoJson(facts)["limits"]["max_out_bytes"], facts.session.max_out_bytes);
+  EXPECT_THAT(InfoText(facts), testing::Not(HasSubstr("largest transfer")));
+}
+
 TEST(InfoReportTest, ATailThatIsNoBlockIsTold) {
   BlkInfo blk;
   const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", {}, &blk};

@@ -60,9 +60,7 @@ absl::Status Report(const PingOptions& options, const std::string& address, cons
 }
 
 absl::Status Ping(const PingOptions& options, VerbContext* context) {
-  const absl::StatusOr<Uri> uri = ResolveUri(options.uri, *context);
-  if (!uri.ok()) return uri.status();
-  const auto device = DeviceClient::Connect(*uri, &context->backends, {});
+  const auto device = OpenDevice(options.uri, context);
   if (!device.ok()) return device.status();
   const std::string address = AddressOf(**device);
 

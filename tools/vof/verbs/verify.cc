@@ -61,23 +61,41 @@ absl::StatusOr<uint64_t> SizeToCompare(const VerifyOptions& options, const Sides
                                                  NameAndSize(*sides.b)));
 }
 
-bool SizesMatter(const VerifyOptions& options, const Sides& sides) {
+// One ends where the other goes on: a difference behind all that both of them have.
+bool SizesDiffer(const VerifyOptions& options, const Sides& sides) {
   return !options.prefix && !options.size_bytes && sides.a->size_bytes() != sides.b->size_bytes();
 }
 
-// `compared_bytes` 0 and no `difference`: the sizes differ.
-Json ToJson(const VerifyOptions& options, const Sides& sides, uint64_t compared_bytes, bool equal,
-            std::optional<uint64_t> difference) {
+struct Verdict {
+  uint64_t size_bytes = 0;               // of the ranges that were compared
+  bool sizes_differ = false;             // which makes the end of the shorter one a difference
+  std::optional<uint64_t> difference{};  // the first offset
+
+  bool equal() const { return !difference.has_value(); }
+};
+
+Json ToJson(const VerifyOptions& options, const Sides& sides, const Verdict& verdict) {
   Json json;
   json["first"] = options.first;
   json["second"] = options.second;
   json["first_bytes"] = sides.a->size_bytes();
   json["second_bytes"] = sides.b->size_bytes();
-  json["equal"] = equal;
-  json["bytes"] = compared_bytes;
+  json["equal"] = verdict.equal();
+  json["bytes"] = verdict.size_bytes;
   json["first_difference"] = nullptr;
-  if (difference) json["first_difference"] = *difference;
+  if (!verdict.equal()) json["first_difference"] = *verdict.difference;
   return json;
+}
+
+std::string Explain(const VerifyOptions& options, const Sides& sides, const Verdict& verdict) {
+  const std::string sizes =
+      absl::StrCat("the sizes differ: ", NameAndSize(*sides.a), ", ", NameAndSize(*sides.b));
+  if (*verdict.difference == verdict.size_bytes) {
+    return absl::StrCat(sizes, "; what both of them have, ", verdict.size_bytes,
+                        " bytes, is equal; --prefix compares only that");
+  }
+  return absl::StrCat(options.first, " and ", options.second, " differ, first at offset ",
+                      *verdict.difference, verdict.sizes_differ ? "; " + sizes : "");
 }
 
 absl::StatusOr<std::optional<uint64_t>> Compare(const VerifyOptions& options, const Sides& sides,
@@ -99,24 +117,15 @@ absl::Status Verify(const VerifyOptions& options, VerbContext* context) {
   if (!sides.ok()) return sides.status();
   const absl::StatusOr<uint64_t> size_bytes = SizeToCompare(options, *sides);
   if (!size_bytes.ok()) return size_bytes.status();
-  Output& output = context->output;
-  if (SizesMatter(options, *sides)) {
-    (void)output.Result(ToJson(options, *sides, 0, false, {}), "");
-    return DataDifferError(absl::StrCat("the sizes differ: ", NameAndSize(*sides->a), ", ",
-                                        NameAndSize(*sides->b),
-                                        "; --prefix compares what both of them have"));
-  }
-  const auto difference = Compare(options, *sides, *size_bytes, output);
+  auto difference = Compare(options, *sides, *size_bytes, context->output);
   if (!difference.ok()) return difference.status();
-  const bool equal = !difference->has_value();
-  const absl::Status shown = output.Result(
-      ToJson(options, *sides, *size_bytes, equal, *difference),
-      equal
-          ? absl::StrCat("equal: ", *size_bytes, " bytes (", HumanSize(*size_bytes), ") compared\n")
-          : "");
-  if (equal) return shown;
-  return DataDifferError(absl::StrCat(options.first, " and ", options.second,
-                                      " differ, first at offset ", **difference));
+  Verdict verdict{*size_bytes, SizesDiffer(options, *sides), *difference};
+  if (verdict.equal() && verdict.sizes_differ) verdict.difference = verdict.size_bytes;
+  const std::string text =
+      absl::StrCat("equal: ", *size_bytes, " bytes (", HumanSize(*size_bytes), ") compared\n");
+  const absl::Status shown =
+      context->output.Result(ToJson(options, *sides, verdict), verdict.equal() ? text : "");
+  return verdict.equal() ? shown : DataDifferError(Explain(options, *sides, verdict));
 }
 
 }  // namespace
@@ -126,8 +135,9 @@ Verb VerifyVerb() {
   return {.name = "verify",
           .summary = "Compares two devices, two files, or one of each.",
           .details =
-              "Says at which offset they differ first, with exit code 6. Different sizes are a\n"
-              "difference unless --prefix or --length is given.",
+              "Says at which offset they differ first, with exit code 6. Of different sizes what\n"
+              "both have is compared; if that is equal, they differ where the shorter one ends,\n"
+              "unless --prefix or --length is given.",
           .examples =
               "  vof verify --prefix image.raw tcp://storage/disk0\n"
               "  vof verify tcp://storage/disk0 tcp://backup/disk0",
