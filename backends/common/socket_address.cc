@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,6 +17,21 @@
 #include "absl/strings/str_cat.h"
 
 namespace vof {
+namespace {
+
+// A silent peer is found dead after idle + count * interval = 60 s even when no keepalive of the
+// protocol is on (`ref`); unacknowledged data ends the connection after as long.
+constexpr int kProbeIdleSeconds = 30;
+constexpr int kProbeIntervalSeconds = 10;
+constexpr int kProbeCount = 3;
+constexpr int kUserTimeoutMs = 60'000;
+
+absl::Status SetOption(int fd, int level, int option, int value, const char* name) {
+  if (setsockopt(fd, level, option, &value, sizeof(value)) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot set ", name, " to ", value));
+}
+
+}  // namespace
 
 SocketAddress::SocketAddress(const sockaddr* address, socklen_t size_bytes)
     : size_bytes_(std::min<socklen_t>(size_bytes, sizeof(storage_))) {
@@ -94,6 +110,27 @@ absl::Status SetBufferSizes(int fd, const SocketOptions& options) {
   };
   if (absl::Status s = set(SO_SNDBUF, options.send_buffer_bytes, "SO_SNDBUF"); !s.ok()) return s;
   return set(SO_RCVBUF, options.receive_buffer_bytes, "SO_RCVBUF");
+}
+
+absl::Status SetTcpOptions(int fd) {
+  struct Option {
+    int level;
+    int option;
+    int value;
+    const char* name;
+  };
+  const Option wanted[] = {
+      {IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"},
+      {SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"},
+      {IPPROTO_TCP, TCP_KEEPIDLE, kProbeIdleSeconds, "TCP_KEEPIDLE"},
+      {IPPROTO_TCP, TCP_KEEPINTVL, kProbeIntervalSeconds, "TCP_KEEPINTVL"},
+      {IPPROTO_TCP, TCP_KEEPCNT, kProbeCount, "TCP_KEEPCNT"},
+      {IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs, "TCP_USER_TIMEOUT"},
+  };
+  for (const Option& o : wanted) {
+    if (absl::Status s = SetOption(fd, o.level, o.option, o.value, o.name); !s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace vof

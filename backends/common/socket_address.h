@@ -47,6 +47,8 @@ class SocketAddress {
 // SO_SNDBUF / SO_RCVBUF where asked for; before listen() or connect(), so that the window can
 // scale.
 absl::Status SetBufferSizes(int fd, const SocketOptions& options);
+// Of a connected socket: no delay, and probes that find a peer which died without a word.
+absl::Status SetTcpOptions(int fd);
 
 }  // namespace vof
 

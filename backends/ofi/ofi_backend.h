@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "backends/ofi/ofi_domain.h"
 #include "backends/common/resolver.h"
+#include "backends/ofi/ofi_domain.h"
 #include "core/runtime/backend.h"
 
 namespace vof {

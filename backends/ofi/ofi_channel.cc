@@ -101,7 +101,7 @@ PostStatus OfiChannel::Post(OfiPostKind kind, std::span<const LocalBuffer> local
   if (is_send ? post->size_bytes > limits_.max_message_bytes
               : post->size_bytes != remote.size_bytes) {
     post->is_valid = false;
-  } else if (is_send && post->size_bytes <= limits_.inline_bytes) {
+  } else if (kind != OfiPostKind::kFetch && post->size_bytes <= limits_.inline_bytes) {
     CopyInline(local, post);
   } else {
     post->is_valid = SetLocal(local, post);
@@ -147,13 +147,18 @@ void OfiChannel::Flush() {
 
 absl::Status OfiChannel::SetReceiveDepth(int count) {
   if (absl::Status s = receives_.Grow(count); !s.ok()) return s;
-  if (!torn_down_ && !receives_.Post(endpoint_.ep.get())) ending_ = true;
+  PostReceives();
   return absl::OkStatus();
+}
+
+void OfiChannel::PostReceives() {
+  if (torn_down_ || ending_ || closed_ || !receives_.has_unposted()) return;
+  if (!receives_.Post(endpoint_.ep.get())) ending_ = true;
 }
 
 void OfiChannel::ReturnReceive(uint64_t tag) {
   receives_.Return(tag);
-  if (!torn_down_ && !receives_.Post(endpoint_.ep.get())) ending_ = true;
+  PostReceives();
 }
 
 // --- Events ---
@@ -185,15 +190,18 @@ std::span<ChannelEvent> OfiChannel::Reap(std::span<ChannelEvent> events) {
 }
 
 void OfiChannel::Progress() {
+  if (linger_until_ != kInfiniteFuture) {
+    // The provider is not called any more: the peer relies on that when it closes its endpoint.
+    LookAtSide();
+    if (peer_gone_ || MonotonicNow() >= linger_until_) TearDown();
+    return;
+  }
   const bool reads = num_arrivals_ == 0;
   const size_t completions = reads ? ReadCompletions() : 0;
-  if (receives_.has_unposted() && !receives_.Post(endpoint_.ep.get())) ending_ = true;
+  PostReceives();
   Issue();
   if (!reads || completions > 0) return;
-  if (ending_) {
-    owes_disconnect_ = true;
-    return TearDown();
-  }
+  if (ending_) return End();
   if (look_soon_ || ++idle_turns_ % kIdleTurnsPerLook == 0) LookAtConnection();
 }
 
@@ -253,29 +261,30 @@ void OfiChannel::Finish(OfiPost& post, bool ok) {
 
 void OfiChannel::LookAtConnection() {
   look_soon_ = false;
-  if (endpoint_.eq != nullptr) {
-    uint32_t event = 0;
-    fi_eq_cm_entry entry;
-    const ssize_t result = fi_eq_read(endpoint_.eq.get(), &event, &entry, sizeof(entry), 0);
-    if (result == -FI_EAGAIN) return;
-    ending_ = true;  // FI_SHUTDOWN, or an error
-    if (result != -FI_EAVAIL) return;
-    fi_eq_err_entry error = {};
-    fi_eq_readerr(endpoint_.eq.get(), &error, 0);
-    return;
-  }
+  if (endpoint_.eq == nullptr) return LookAtSide();
+  uint32_t event = 0;
+  fi_eq_cm_entry entry;
+  const ssize_t result = fi_eq_read(endpoint_.eq.get(), &event, &entry, sizeof(entry), 0);
+  if (result == -FI_EAGAIN) return;
+  ending_ = true;  // FI_SHUTDOWN, or an error
+  if (result != -FI_EAVAIL) return;
+  fi_eq_err_entry error = {};
+  fi_eq_readerr(endpoint_.eq.get(), &error, 0);
+}
+
+void OfiChannel::LookAtSide() {
   char unexpected = 0;
   // The peer says nothing more on it: bytes are as bad as the end.
-  if (recv(endpoint_.side.get(), &unexpected, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN) {
-    ending_ = true;
-  }
+  const ssize_t got = recv(endpoint_.side.get(), &unexpected, 1, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  ending_ = peer_gone_ = true;
 }
 
 bool OfiChannel::Arm() {
   if (num_arrivals_ > 0 || owes_disconnect_) return false;
   if (const OfiPost* oldest = posts_.Oldest(); oldest != nullptr && oldest->is_done) return false;
   if (torn_down_) return true;
-  if (ending_ || posts_.has_unissued() || receives_.has_unposted()) return false;
+  if (ending_ || closed_ || posts_.has_unissued() || receives_.has_unposted()) return false;
   look_soon_ = true;
   if (endpoint_.cq_fd < 0) return true;
   std::array<fid*, 2> waited = {&endpoint_.cq->fid,
@@ -286,8 +295,14 @@ bool OfiChannel::Arm() {
 
 // --- The end ---
 
+void OfiChannel::End() {
+  if (torn_down_ || linger_until_ != kInfiniteFuture) return;
+  if (endpoint_.is_connected_type() || peer_gone_) return TearDown();
+  shutdown(endpoint_.side.get(), SHUT_WR);
+  linger_until_ = DeadlineAfter(MonotonicNow(), kLingerTimeout);
+}
+
 void OfiChannel::TearDown() {
-  if (torn_down_) return;
   torn_down_ = true;
   if (endpoint_.is_connected_type()) fi_shutdown(endpoint_.ep.get(), 0);
   // Once it is closed the provider touches no memory any more, and will complete nothing.
@@ -297,13 +312,20 @@ void OfiChannel::TearDown() {
   endpoint_.eq.reset();
   endpoint_.side.reset();
   posts_.FailAll();
+  owes_disconnect_ = !closed_;
 }
 
 void OfiChannel::Close() {
+  if (closed_) return;
   closed_ = true;
   owes_disconnect_ = false;
   num_arrivals_ = 0;
-  TearDown();
+  End();
+}
+
+OfiChannel::~OfiChannel() {
+  Close();
+  if (!torn_down_) BuryEndpoint(std::move(endpoint_), linger_until_);
 }
 
 }  // namespace vof

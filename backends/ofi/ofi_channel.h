@@ -11,8 +11,11 @@
 //
 // Posts reach the provider with Flush. They are reported in order of posting, whatever the order
 // in which the provider completes them. Local keys are checked here: providers do not all look.
-// A provider that does not keep a send behind the stores before it is given the send only when
-// these are complete at the peer. What each provider does otherwise is in docs/fabrics.md.
+// Without a connection of the provider, the end is agreed over the side connection: who ends first
+// says so, calls the provider no more, and keeps its endpoint (and what was posted) until the peer
+// has ended as well, for kLingerTimeout at most, because that one may be moving bytes. A provider
+// that does not keep a send behind the stores before it is given the send only when these are
+// complete at the peer. What each provider does otherwise is in docs/fabrics.md.
 #ifndef VOF_BACKENDS_OFI_OFI_CHANNEL_H_
 #define VOF_BACKENDS_OFI_OFI_CHANNEL_H_
 
@@ -24,10 +27,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_endpoint.h"
 #include "backends/ofi/ofi_post.h"
 #include "backends/ofi/ofi_receives.h"
-#include "backends/common/file_descriptor.h"
+#include "core/base/time.h"
 #include "core/transport/message_channel.h"
 
 namespace vof {
@@ -37,7 +41,9 @@ class OfiChannel {
   // `endpoint` is connected, or knows its peer and has the side connection.
   static absl::StatusOr<std::unique_ptr<OfiChannel>> Create(OfiEndpoint endpoint,
                                                             const PeerIdentity& peer);
-  ~OfiChannel() { Close(); }
+  // As Close(); without a connection, an endpoint that the peer may still use is left to the
+  // domain.
+  ~OfiChannel();
   OfiChannel(const OfiChannel&) = delete;
   OfiChannel& operator=(const OfiChannel&) = delete;
 
@@ -66,7 +72,7 @@ class OfiChannel {
   bool Arm();
   int wait_fd() const { return wait_fd_ ? wait_fd_.get() : -1; }
   void Close();  // messages not reaped are dropped
-  bool drained() const { return closed_ && posts_.empty(); }
+  bool drained() const { return closed_ && torn_down_ && posts_.empty(); }
   const PeerIdentity& peer() const { return peer_; }
 
  private:
@@ -84,17 +90,21 @@ class OfiChannel {
   // What the provider is told (ofi_submit.cc).
   void Issue();
   bool MustWait(const OfiPost& post) const;
+  bool MayInject(const OfiPost& post) const;
   ssize_t Submit(OfiPost& post);
   ssize_t SubmitSend(OfiPost& post);
   ssize_t SubmitAccess(OfiPost& post);
 
   // What the provider tells.
+  void PostReceives();
   void Progress();
   size_t ReadCompletions();
   void OnCompletion(const fi_cq_data_entry& entry);
   void OnError();
   void Finish(OfiPost& post, bool ok);
   void LookAtConnection();
+  void LookAtSide();
+  void End();
   void TearDown();
 
   const PeerIdentity peer_;
@@ -114,10 +124,13 @@ class OfiChannel {
   size_t num_arrivals_ = 0;
   int stores_in_flight_ = 0;
   uint32_t idle_turns_ = 0;
-  bool look_soon_ = true;         // at the connection: it may have woken us
-  bool failed_ = false;           // reported a failure: what comes behind it has failed as well
-  bool ending_ = false;           // no more posts; what has arrived is read before the end
-  bool torn_down_ = false;        // nothing is with the provider any more
+  bool look_soon_ = true;   // at the connection: it may have woken us
+  bool failed_ = false;     // reported a failure: what comes behind it has failed as well
+  bool ending_ = false;     // no more posts; what has arrived is read before the end
+  bool peer_gone_ = false;  // FI_EP_RDM: it moves nothing any more
+  bool torn_down_ = false;  // nothing is with the provider any more
+  // FI_EP_RDM: we said the end, and the peer has until then to close its endpoint.
+  MonotonicTime linger_until_ = kInfiniteFuture;
   bool owes_disconnect_ = false;  // the event kDisconnected, after all others
   bool closed_ = false;
 };

@@ -17,12 +17,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "backends/common/socket_dialer.h"
 #include "backends/ofi/ofi_channel.h"
 #include "backends/ofi/ofi_error.h"
 #include "backends/ofi/ofi_node.h"
 #include "backends/ofi/ofi_provider.h"
 #include "backends/ofi/ofi_side.h"
-#include "backends/tcp/tcp_dialer.h"
 #include "core/runtime/message_link.h"
 
 namespace vof {

@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "backends/ofi/ofi_domain.h"
 #include "backends/common/resolver.h"
+#include "backends/ofi/ofi_domain.h"
 #include "core/base/time.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/uri.h"

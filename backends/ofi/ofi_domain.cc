@@ -4,7 +4,9 @@
 #include <rdma/fi_errno.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <limits>
@@ -114,6 +116,22 @@ absl::StatusOr<Region> OfiDomain::Register(MutableBuffer bytes, Access access) {
       .remote_key = static_cast<uint32_t>(key),
       .remote_address = is_virtual ? reinterpret_cast<uintptr_t>(bytes.data) : 0};
   return Region(bytes, keys, std::move(registration));
+}
+
+void OfiDomain::Bury(std::shared_ptr<void> remains, FileDescriptor side, MonotonicTime until) {
+  const std::lock_guard<std::mutex> lock(graves_mutex_);
+  graves_.push_back({std::move(remains), std::move(side), until});
+  // The end of one may be what another one of this process waits for.
+  const auto is_over = [now = MonotonicNow()](const Grave& grave) {
+    char byte = 0;
+    const ssize_t got = recv(grave.side.get(), &byte, 1, MSG_DONTWAIT);
+    return got >= 0 || errno != EAGAIN || now >= grave.until;
+  };
+  size_t before = 0;
+  do {
+    before = graves_.size();
+    graves_.erase(std::remove_if(graves_.begin(), graves_.end(), is_over), graves_.end());
+  } while (graves_.size() < before);
 }
 
 absl::StatusOr<std::shared_ptr<OfiDomain>> OfiDomains::Get(const fi_info& info) {

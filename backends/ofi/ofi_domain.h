@@ -20,10 +20,13 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_handle.h"
 #include "core/base/buffer.h"
+#include "core/base/time.h"
 #include "core/transport/domain.h"
 
 namespace vof {
@@ -52,6 +55,10 @@ class OfiDomain final : public Domain {
 
   absl::StatusOr<Region> Register(MutableBuffer bytes, Access access) override;
 
+  // Keeps what is left of a channel until its side connection ends, or the time comes, or the
+  // domain ends; looks when another one comes. Any thread.
+  void Bury(std::shared_ptr<void> remains, FileDescriptor side, MonotonicTime until);
+
   fid_fabric* fabric() const { return fabric_.get(); }
   fid_domain* domain() const { return domain_.get(); }
 
@@ -64,6 +71,14 @@ class OfiDomain final : public Domain {
   const std::shared_ptr<fid_fabric> fabric_;
   // Shared with regions, so that ending in the wrong order stays harmless; holds the fabric.
   const std::shared_ptr<fid_domain> domain_;
+
+  struct Grave {
+    std::shared_ptr<void> remains;
+    FileDescriptor side;
+    MonotonicTime until = 0;
+  };
+  std::mutex graves_mutex_;
+  std::vector<Grave> graves_;  // end before domain_
 };
 
 // The domains of a backend: one for each that libfabric names, while somebody uses it.

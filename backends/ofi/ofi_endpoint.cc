@@ -4,6 +4,7 @@
 #include <rdma/fi_errno.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,12 @@ absl::Status OpenAddressVector(OfiEndpoint* endpoint) {
 }
 
 }  // namespace
+
+void BuryEndpoint(OfiEndpoint endpoint, MonotonicTime until) {
+  const std::shared_ptr<OfiDomain> domain = std::move(endpoint.domain);
+  FileDescriptor side = std::move(endpoint.side);
+  domain->Bury(std::make_shared<OfiEndpoint>(std::move(endpoint)), std::move(side), until);
+}
 
 int WaitDescriptor(fid* object) {
   int fd = -1;

@@ -23,9 +23,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_domain.h"
 #include "backends/ofi/ofi_handle.h"
-#include "backends/common/file_descriptor.h"
+#include "core/base/time.h"
 
 namespace vof {
 
@@ -53,6 +54,11 @@ struct OfiEndpoint {
   int cq_fd = -1;                   // readable when armed and something happened; -1: not offered
   int eq_fd = -1;
 };
+
+// For an endpoint without connection whose channel is gone while the peer may still use it: its
+// domain keeps it until the peer has closed the side connection, `until` at most or while the
+// domain is not used.
+void BuryEndpoint(OfiEndpoint endpoint, MonotonicTime until);
 
 // An event queue with a descriptor to wait on where the provider has one.
 absl::StatusOr<FidPtr<fid_eq>> OpenEventQueue(fid_fabric* fabric);

@@ -22,10 +22,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/common/resolver.h"
 #include "backends/ofi/ofi_domain.h"
 #include "backends/ofi/ofi_endpoint.h"
 #include "backends/ofi/ofi_provider.h"
-#include "backends/common/resolver.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/reactor.h"
 

@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/ofi/ofi_node.h"
-#include "backends/tcp/tcp_stream.h"
 
 namespace vof {
 namespace {

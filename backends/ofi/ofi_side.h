@@ -16,12 +16,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
+#include "backends/common/socket_address.h"
 #include "backends/ofi/ofi_domain.h"
 #include "backends/ofi/ofi_endpoint.h"
 #include "backends/ofi/ofi_provider.h"
 #include "backends/ofi/side_hello.h"
-#include "backends/common/file_descriptor.h"
-#include "backends/common/socket_address.h"
 #include "core/transport/byte_stream.h"
 
 namespace vof {

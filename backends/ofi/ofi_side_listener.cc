@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "backends/common/socket_listener.h"
 #include "backends/ofi/ofi_channel.h"
 #include "backends/ofi/ofi_side.h"
-#include "backends/tcp/tcp_listener.h"
 #include "core/base/limits.h"
 #include "core/base/time.h"
 #include "core/runtime/message_link.h"
@@ -21,9 +21,9 @@ absl::StatusOr<std::unique_ptr<Listener>> OfiSideListener::Open(
   std::unique_ptr<OfiSideListener> listener(
       new OfiSideListener(provider, std::move(domains), reactor, std::move(accept)));
   OfiSideListener* const self = listener.get();
-  absl::StatusOr<std::unique_ptr<Listener>> sockets = TcpListener::OpenSockets(
-      uri, {}, resolver, reactor,
-      [self](FileDescriptor socket) { self->OnSocket(std::move(socket)); });
+  absl::StatusOr<std::unique_ptr<Listener>> sockets =
+      SocketListener::Open(uri, {}, resolver, reactor,
+                           [self](FileDescriptor socket) { self->OnSocket(std::move(socket)); });
   if (!sockets.ok()) return sockets.status();
   listener->sockets_ = *std::move(sockets);
   listener->address_ = listener->sockets_->address();

@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "backends/common/file_descriptor.h"
+#include "backends/common/resolver.h"
 #include "backends/ofi/ofi_domain.h"
 #include "backends/ofi/ofi_provider.h"
 #include "backends/ofi/side_hello.h"
-#include "backends/common/file_descriptor.h"
-#include "backends/common/resolver.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/reactor.h"
 

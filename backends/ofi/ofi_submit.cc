@@ -9,7 +9,7 @@
 namespace vof {
 
 void OfiChannel::Issue() {
-  while (OfiPost* post = torn_down_ || ending_ ? nullptr : posts_.NextToIssue()) {
+  while (OfiPost* post = torn_down_ || ending_ || closed_ ? nullptr : posts_.NextToIssue()) {
     if (MustWait(*post)) return;
     if (!post->is_valid) {
       ending_ = true;
@@ -31,6 +31,10 @@ bool OfiChannel::MustWait(const OfiPost& post) const {
   return !keeps_order_ && stores_in_flight_ > 0 && post.kind != OfiPostKind::kStore;
 }
 
+bool OfiChannel::MayInject(const OfiPost& post) const {
+  return post.is_inline && post.size_bytes <= endpoint_.info->tx_attr->inject_size;
+}
+
 ssize_t OfiChannel::Submit(OfiPost& post) {
   if (post.kind == OfiPostKind::kSend) return SubmitSend(post);
   if (post.size_bytes == 0 && post.kind != OfiPostKind::kStoreWithImmediate) {
@@ -50,9 +54,7 @@ ssize_t OfiChannel::SubmitSend(OfiPost& post) {
   message.addr = endpoint_.peer;
   message.context = &post.context;
   uint64_t flags = FI_COMPLETION;
-  if (post.is_inline && post.size_bytes <= endpoint_.info->tx_attr->inject_size) {
-    flags |= FI_INJECT;
-  }
+  if (MayInject(post)) flags |= FI_INJECT;
   return fi_sendmsg(endpoint_.ep.get(), &message, flags);
 }
 
@@ -71,7 +73,11 @@ ssize_t OfiChannel::SubmitAccess(OfiPost& post) {
     return fi_readmsg(endpoint_.ep.get(), &message, FI_COMPLETION);
   }
   uint64_t flags = FI_COMPLETION;
-  if (!keeps_order_) flags |= FI_DELIVERY_COMPLETE;
+  if (!keeps_order_) {
+    flags |= FI_DELIVERY_COMPLETE;
+  } else if (MayInject(post)) {
+    flags |= FI_INJECT;
+  }
   if (post.kind == OfiPostKind::kStoreWithImmediate) {
     message.data = post.immediate;
     flags |= FI_REMOTE_CQ_DATA;

@@ -18,8 +18,8 @@
 
 #include "backends/common/file_descriptor.h"
 #include "backends/common/socket_address.h"
+#include "backends/common/socket_listener.h"
 #include "backends/tcp/tcp_backend.h"
-#include "backends/tcp/tcp_listener.h"
 #include "core/base/time.h"
 #include "core/runtime/reactor.h"
 
@@ -105,7 +105,7 @@ TEST(DescriptorLimitTest, ClientsAreTurnedAwayAndTheListenerRecovers) {
                            std::to_string(limit.rlim_cur) +
                            "; raise it (`ulimit -n`, LimitNOFILE= of systemd) or allow fewer "
                            "connections");
-    EXPECT_EQ(static_cast<TcpListener*>(listener->get())->turned_away(), 5u);
+    EXPECT_EQ(static_cast<SocketListener*>(listener->get())->turned_away(), 5u);
     EXPECT_LT(turns, 50) << "spins";
     EXPECT_LT(CpuNanoseconds() - cpu_before, Milliseconds(250)) << "spins";
   }

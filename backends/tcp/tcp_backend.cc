@@ -16,7 +16,12 @@ TcpBackend::TcpBackend(const SocketOptions& options, Resolver resolver, TroubleH
 
 absl::StatusOr<std::unique_ptr<Listener>> TcpBackend::Listen(const Uri& uri, Reactor* reactor,
                                                              AcceptHandler accept) {
-  return TcpListener::Open(uri, options_, resolver_, reactor, std::move(accept), on_trouble_);
+  SocketHandler take = [options = options_, accept = std::move(accept)](FileDescriptor socket) {
+    // Fails when the client is gone already: nobody to tell.
+    absl::StatusOr<TcpStream> stream = TcpStream::Adopt(std::move(socket), options);
+    if (stream.ok()) accept(std::make_unique<StreamLink<TcpStream>>(*std::move(stream)));
+  };
+  return SocketListener::Open(uri, options_, resolver_, reactor, std::move(take), on_trouble_);
 }
 
 absl::StatusOr<std::unique_ptr<Link>> TcpBackend::Dial(const Uri& uri, MonotonicTime deadline) {

@@ -15,8 +15,8 @@
 
 #include "absl/status/statusor.h"
 #include "backends/common/resolver.h"
+#include "backends/common/socket_listener.h"
 #include "backends/common/trouble_handler.h"
-#include "backends/tcp/tcp_listener.h"
 #include "core/runtime/backend.h"
 
 namespace vof {

@@ -10,7 +10,6 @@
 #define VOF_BACKENDS_TCP_TCP_DIALER_H_
 
 #include "absl/status/statusor.h"
-#include "backends/common/file_descriptor.h"
 #include "backends/common/resolver.h"
 #include "backends/tcp/tcp_stream.h"
 #include "core/base/time.h"
@@ -23,9 +22,6 @@ namespace vof {
 // kUnavailable, or kDeadlineExceeded when nobody answered at all.
 absl::StatusOr<TcpStream> DialTcp(const Uri& uri, const SocketOptions& options,
                                   const Resolver& resolver, MonotonicTime deadline);
-// The same for a backend that does something else with the connection; the socket does not block.
-absl::StatusOr<FileDescriptor> ConnectSocket(const Uri& uri, const SocketOptions& options,
-                                             const Resolver& resolver, MonotonicTime deadline);
 
 }  // namespace vof
 

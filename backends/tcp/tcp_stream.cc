@@ -2,7 +2,6 @@
 #include "backends/tcp/tcp_stream.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -13,24 +12,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "backends/common/socket_address.h"
 #include "core/base/thread_sanitizer.h"
 
 namespace vof {
 namespace {
-
-// A silent peer is found dead after idle + count * interval = 60 s even when no keepalive of the
-// protocol is on (`ref`); unacknowledged data ends the connection after as long.
-constexpr int kProbeIdleSeconds = 30;
-constexpr int kProbeIntervalSeconds = 10;
-constexpr int kProbeCount = 3;
-constexpr int kUserTimeoutMs = 60'000;
-
-absl::Status SetOption(int fd, int level, int option, int value, const char* name) {
-  if (setsockopt(fd, level, option, &value, sizeof(value)) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot set ", name, " to ", value));
-}
 
 // Laid out alike, see core/base/buffer.h; the kernel only reads the array.
 template <typename Buffer>
@@ -47,27 +33,6 @@ IoResult Failed(int error) {
 }
 
 }  // namespace
-
-absl::Status SetTcpOptions(int fd) {
-  struct Option {
-    int level;
-    int option;
-    int value;
-    const char* name;
-  };
-  const Option wanted[] = {
-      {IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"},
-      {SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"},
-      {IPPROTO_TCP, TCP_KEEPIDLE, kProbeIdleSeconds, "TCP_KEEPIDLE"},
-      {IPPROTO_TCP, TCP_KEEPINTVL, kProbeIntervalSeconds, "TCP_KEEPINTVL"},
-      {IPPROTO_TCP, TCP_KEEPCNT, kProbeCount, "TCP_KEEPCNT"},
-      {IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs, "TCP_USER_TIMEOUT"},
-  };
-  for (const Option& o : wanted) {
-    if (absl::Status s = SetOption(fd, o.level, o.option, o.value, o.name); !s.ok()) return s;
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<TcpStream> TcpStream::Adopt(FileDescriptor fd, const SocketOptions& options) {
   absl::StatusOr<SocketAddress> peer = SocketAddress::OfPeer(fd.get());

@@ -54,9 +54,6 @@ class TcpStream {
 
 static_assert(ByteStream<TcpStream>);
 
-// Of a connected socket: no delay, and probes that find a peer which died without a word.
-absl::Status SetTcpOptions(int fd);
-
 }  // namespace vof
 
 #endif  // VOF_BACKENDS_TCP_TCP_STREAM_H_

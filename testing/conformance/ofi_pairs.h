@@ -96,11 +96,18 @@ struct OfiPairMaker : ChannelPromises {
   }
 };
 
-struct TcpProvider { static constexpr const char* kName = "tcp"; };
-struct NetProvider { static constexpr const char* kName = "net"; };
-struct SocketsProvider { static constexpr const char* kName = "sockets"; };
-struct ShmProvider { static constexpr const char* kName = "shm"; };
-struct RxmProvider { static constexpr const char* kName = "tcp;ofi_rxm"; };
+struct TcpProvider {
+  static constexpr const char* kName = "tcp";
+};
+struct NetProvider {
+  static constexpr const char* kName = "net";
+};
+struct SocketsProvider {
+  static constexpr const char* kName = "sockets";
+};
+struct ShmProvider {
+  static constexpr const char* kName = "shm";
+};
 
 // Over sockets of the kernel: what is written is reported, what is refused ends the connection; an
 // immediate is an event without a receive; and a message that waits keeps what is behind it, the
@@ -115,7 +122,12 @@ struct OfiNetPairMaker : OfiPairMaker<NetProvider> {
   static constexpr bool kImmediateTakesReceive = false;
   static constexpr bool kNoticesEndBehindMessages = false;
 };
-struct OfiSocketsPairMaker : OfiPairMaker<SocketsProvider> {};
+// Its thread takes messages off the connections, whatever they wait for.
+struct OfiSocketsPairMaker : OfiPairMaker<SocketsProvider> {
+  static constexpr bool kConfirmsPosts = false;
+  static constexpr bool kMessagesHoldBack = false;
+  static constexpr bool kImmediateTakesReceive = false;
+};
 // Queues in memory: messages wait in the provider, stores pass them, and an access that is refused
 // is dropped in silence.
 struct OfiShmPairMaker : OfiPairMaker<ShmProvider> {
@@ -124,7 +136,6 @@ struct OfiShmPairMaker : OfiPairMaker<ShmProvider> {
   static constexpr bool kImmediateTakesReceive = false;
   static constexpr bool kRefusalsBreak = false;
 };
-struct OfiRxmPairMaker : OfiPairMaker<RxmProvider> {};
 
 }  // namespace vof
 

@@ -2,15 +2,15 @@
 //
 // Accepts TCP connections on every address of a host, on one port.
 //
-//   auto listener = TcpListener::Open(uri, options, SystemResolver(), reactor, [](auto link) { ...
-//   });
+//   auto listener = SocketListener::Open(uri, options, SystemResolver(), reactor,
+//                                        [](FileDescriptor socket) { ... });
 //   (*listener)->address().port            // the real one when the URI said 0
 //
 // Out of descriptors, the listener turns the waiting clients away (they see a close instead of a
 // hang) by means of one descriptor kept in reserve, stops watching for kAcceptPause and tries
 // again: no spinning. It says so to a TroubleHandler.
-#ifndef VOF_BACKENDS_TCP_TCP_LISTENER_H_
-#define VOF_BACKENDS_TCP_TCP_LISTENER_H_
+#ifndef VOF_BACKENDS_COMMON_SOCKET_LISTENER_H_
+#define VOF_BACKENDS_COMMON_SOCKET_LISTENER_H_
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ namespace vof {
 // Takes an accepted connection that nothing was done with yet; on the listener's reactor.
 using SocketHandler = std::function<void(FileDescriptor socket)>;
 
-class TcpListener final : public Listener {
+class SocketListener final : public Listener {
  public:
   // Connections accepted before other work of the reactor gets its turn.
   static constexpr int kAcceptBudget = 64;
@@ -39,20 +39,16 @@ class TcpListener final : public Listener {
   static absl::StatusOr<std::unique_ptr<Listener>> Open(const Uri& uri,
                                                         const SocketOptions& options,
                                                         const Resolver& resolver, Reactor* reactor,
-                                                        AcceptHandler accept,
+                                                        SocketHandler accept,
                                                         TroubleHandler on_trouble = nullptr);
-  // The same for a backend that does something else with the connections.
-  static absl::StatusOr<std::unique_ptr<Listener>> OpenSockets(
-      const Uri& uri, const SocketOptions& options, const Resolver& resolver, Reactor* reactor,
-      SocketHandler accept, TroubleHandler on_trouble = nullptr);
-  ~TcpListener() override;
+  ~SocketListener() override;
 
   const Uri& address() const override { return address_; }
   // Clients closed for want of a descriptor since the start.
   uint64_t turned_away() const { return turned_away_; }
 
  private:
-  TcpListener(Reactor* reactor, SocketHandler accept, TroubleHandler on_trouble);
+  SocketListener(Reactor* reactor, SocketHandler accept, TroubleHandler on_trouble);
 
   absl::Status StartWatching();
   void StopWatching();
@@ -80,4 +76,4 @@ class TcpListener final : public Listener {
 
 }  // namespace vof
 
-#endif  // VOF_BACKENDS_TCP_TCP_LISTENER_H_
+#endif  // VOF_BACKENDS_COMMON_SOCKET_LISTENER_H_

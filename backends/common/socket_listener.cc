@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/tcp/tcp_listener.h"
+#include "backends/common/socket_listener.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -16,9 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "backends/common/socket_address.h"
-#include "backends/tcp/tcp_stream.h"
 #include "core/runtime/reactor.h"
-#include "core/runtime/stream_link.h"
 #include "core/runtime/uri.h"
 
 namespace vof {
@@ -133,20 +131,7 @@ Opened OpenAll(std::vector<SocketAddress> addresses, const SocketOptions& option
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Listener>> TcpListener::Open(const Uri& uri,
-                                                            const SocketOptions& options,
-                                                            const Resolver& resolver,
-                                                            Reactor* reactor, AcceptHandler accept,
-                                                            TroubleHandler on_trouble) {
-  SocketHandler take = [options, accept = std::move(accept)](FileDescriptor socket) {
-    // Fails when the client is gone already: nobody to tell.
-    absl::StatusOr<TcpStream> stream = TcpStream::Adopt(std::move(socket), options);
-    if (stream.ok()) accept(std::make_unique<StreamLink<TcpStream>>(*std::move(stream)));
-  };
-  return OpenSockets(uri, options, resolver, reactor, std::move(take), std::move(on_trouble));
-}
-
-absl::StatusOr<std::unique_ptr<Listener>> TcpListener::OpenSockets(
+absl::StatusOr<std::unique_ptr<Listener>> SocketListener::Open(
     const Uri& uri, const SocketOptions& options, const Resolver& resolver, Reactor* reactor,
     SocketHandler accept, TroubleHandler on_trouble) {
   absl::StatusOr<std::vector<SocketAddress>> addresses =
@@ -159,8 +144,8 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::OpenSockets(
     if (!unlucky) break;
   }
   if (opened.error != 0) return ListenError(opened.failed, opened.error);
-  std::unique_ptr<TcpListener> listener(
-      new TcpListener(reactor, std::move(accept), std::move(on_trouble)));
+  std::unique_ptr<SocketListener> listener(
+      new SocketListener(reactor, std::move(accept), std::move(on_trouble)));
   listener->sockets_ = std::move(opened.sockets);
   listener->address_.scheme = uri.scheme;
   listener->address_.host = uri.host;
@@ -170,19 +155,19 @@ absl::StatusOr<std::unique_ptr<Listener>> TcpListener::OpenSockets(
   return listener;
 }
 
-TcpListener::TcpListener(Reactor* reactor, SocketHandler accept, TroubleHandler on_trouble)
+SocketListener::SocketListener(Reactor* reactor, SocketHandler accept, TroubleHandler on_trouble)
     : reactor_(reactor),
       acceptor_(std::make_shared<Acceptor>(Acceptor{std::move(accept), true})),
       on_trouble_(std::move(on_trouble)),
       reserve_(OpenReserve()) {}
 
-TcpListener::~TcpListener() {
+SocketListener::~SocketListener() {
   acceptor_->is_open = false;
   StopWatching();
   if (pause_timer_ != 0) reactor_->CancelTimer(pause_timer_);
 }
 
-absl::Status TcpListener::StartWatching() {
+absl::Status SocketListener::StartWatching() {
   for (const FileDescriptor& socket : sockets_) {
     const int fd = socket.get();
     if (absl::Status s = reactor_->Watch(fd, [this, fd] { AcceptFrom(fd); }); !s.ok()) return s;
@@ -190,11 +175,11 @@ absl::Status TcpListener::StartWatching() {
   return absl::OkStatus();
 }
 
-void TcpListener::StopWatching() {
+void SocketListener::StopWatching() {
   for (const FileDescriptor& socket : sockets_) reactor_->Unwatch(socket.get());
 }
 
-void TcpListener::AcceptFrom(int listening_fd) {
+void SocketListener::AcceptFrom(int listening_fd) {
   const std::shared_ptr<Acceptor> acceptor = acceptor_;
   for (int i = 0; i < kAcceptBudget && acceptor->is_open; ++i) {
     FileDescriptor fd(accept4(listening_fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -209,7 +194,7 @@ void TcpListener::AcceptFrom(int listening_fd) {
   }
 }
 
-void TcpListener::OnAcceptError(int listening_fd, int error) {
+void SocketListener::OnAcceptError(int listening_fd, int error) {
   const uint64_t before = turned_away_;
   switch (error) {
     case EMFILE:
@@ -230,7 +215,7 @@ void TcpListener::OnAcceptError(int listening_fd, int error) {
   }
 }
 
-void TcpListener::TurnAway(int listening_fd) {
+void SocketListener::TurnAway(int listening_fd) {
   for (int i = 0; i < kAcceptBudget; ++i) {
     reserve_.reset();
     FileDescriptor client(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC));
@@ -242,14 +227,14 @@ void TcpListener::TurnAway(int listening_fd) {
   }
 }
 
-void TcpListener::Report(int error, uint64_t turned_away) const {
+void SocketListener::Report(int error, uint64_t turned_away) const {
   if (!on_trouble_) return;
   const std::string clients =
       turned_away == 0 ? "clients wait" : absl::StrCat(turned_away, " clients turned away");
   on_trouble_(absl::StrCat(FormatUri(address_), ": ", clients, ": ", DescribeShortage(error)));
 }
 
-void TcpListener::Pause() {
+void SocketListener::Pause() {
   if (pause_timer_ != 0) return;
   StopWatching();
   pause_timer_ = reactor_->AddTimer(DeadlineAfter(MonotonicNow(), kAcceptPause), [this] {
