@@ -57,6 +57,10 @@ inline constexpr Nanoseconds kStallTimeout = 20 * kNanosecondsPerSecond;
 // than 128 KiB (26 KiB/s): a byte now and then would keep it for ever.
 inline constexpr Nanoseconds kContendedStallTimeout = 5 * kNanosecondsPerSecond;
 inline constexpr uint64_t kStallProgressBytes = 128u << 10;
+// The more memory others wait for, the shorter: that time divided by how often the pool has to
+// change hands for all of them. Who asks behind 20 pools full of peers that hang gets its turn
+// within 10 * 0.5 s + 5 s * (1/10 + 1/9 + ... + 1) = 20 s, before an initiator gives up.
+inline constexpr Nanoseconds kMinContendedStallTimeout = 500 * kNanosecondsPerMillisecond;
 inline constexpr Nanoseconds kResetTimeout = 2 * kNanosecondsPerSecond;
 inline constexpr int kMissedKeepalives = 3;  // silent intervals after which the target drops a peer
 // How long a connection that ends may take to send its last output (also to a peer that has closed

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/initiator_session_scripts.h"
@@ -126,7 +127,9 @@ bool InitiatorSession::NextCommand(MonotonicTime now, Command* command) {
     connect_deadline_ = DeadlineAfter(now, options_.connect_timeout);
   }
   if (ready_ && keepalive_ms_ > 0 && keepalive_at_ == kInfiniteFuture && !keepalive_waiting_) {
-    keepalive_at_ = DeadlineAfter(now, Milliseconds(keepalive_ms_));
+    // The first at once: only it states the interval, and without one nobody misses this session.
+    const bool stated = std::exchange(keepalive_stated_, true);
+    keepalive_at_ = stated ? DeadlineAfter(now, Milliseconds(keepalive_ms_)) : now;
   }
   if (disconnecting_ && disconnect_deadline_ == kInfiniteFuture) {
     disconnect_deadline_ = DeadlineAfter(now, options_.disconnect_timeout);

@@ -121,6 +121,7 @@ class InitiatorSession {
   bool waiting_ = false;  // for the answer to `in_flight_`
   uint16_t keepalive_id_ = 0;
   bool keepalive_waiting_ = false;
+  bool keepalive_stated_ = false;
   uint16_t next_id_ = 0;
 
   MonotonicTime sent_at_ = 0;

@@ -85,6 +85,15 @@ TEST_F(V5SessionTest, KeepalivesStateTheirIntervalAndEndASilentSession) {
   EXPECT_EQ(FailureKindOf(why_), FailureKind::kTimedOut) << why_;
 }
 
+TEST_F(V5SessionTest, TheFirstKeepaliveDoesNotWaitForAnInterval) {
+  options_.keepalive = Milliseconds(10'000);
+  Make();
+  Converse();
+  ASSERT_EQ(ready_, 1) << why_;
+  EXPECT_EQ(target_.seen.back().kind, K::kKeepalive);
+  EXPECT_EQ(target_.seen.back().interval_ms, 10'000u);
+}
+
 TEST_F(V5SessionTest, AKeepaliveDoesNotWaitForAnotherCommand) {
   options_.keepalive = Milliseconds(100);
   BringUp();

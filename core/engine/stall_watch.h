@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/base/limits.h"
 #include "core/base/time.h"
 
 namespace vof {
@@ -23,6 +24,19 @@ struct StallRule {
   uint64_t required_bytes = 1;            // to be moved within the time-out
   Nanoseconds timeout = kInfiniteFuture;  // shorter than the watch's own, or nothing
 };
+
+// Of a peer for which `held_bytes` of a pool are reserved, while others wait for `waiting_bytes` of
+// it.
+constexpr StallRule ContendedStallRule(uint64_t held_bytes, uint64_t waiting_bytes,
+                                       uint64_t pool_bytes) {
+  // How often the whole pool has to change hands until the last of them is served.
+  const uint64_t rounds = waiting_bytes / std::max<uint64_t>(pool_bytes, 1) + 1;
+  const Nanoseconds timeout = std::clamp(kContendedTurnTime / static_cast<Nanoseconds>(rounds),
+                                         kMinContendedStallTimeout, kContendedStallTimeout);
+  const uint64_t most_bytes = kStallProgressBytes * static_cast<uint64_t>(timeout) /
+                              static_cast<uint64_t>(kContendedStallTimeout);
+  return {std::clamp<uint64_t>(held_bytes, 1, most_bytes), timeout};
+}
 
 class StallWatch {
  public:

@@ -86,6 +86,46 @@ TEST(TargetStallTest, ATrickleHoldsNoMemoryThatOthersWaitFor) {
   for (const auto& session : slow) EXPECT_TRUE(session->queue->closed());
 }
 
+// Forty that hang, a pool with room for two of them: who comes behind them is served before an
+// initiator's time-out is over.
+TEST(TargetStallTest, ManyThatHangDoNotKeepOneOutForLong) {
+  TargetHarness target([] {
+    FakeDeviceOptions options = Buffered();
+    options.shareable = true;
+    return options;
+  }());
+  const std::vector<std::byte> large = RequestBytes<V5>(1, std::string(4u << 20, 'x'), 1);
+  std::vector<std::unique_ptr<TestSession<V5>>> hanging;
+  for (uint8_t token = 1; token <= 40; ++token) {
+    hanging.push_back(
+        std::make_unique<TestSession<V5>>(target, 0, 0, MakeBody("hangs", "disk", token)));
+    hanging.back()->queue->Send(std::span(large).first(kHeaderBytes + 16));
+  }
+  ASSERT_TRUE(target.pool.has_waiters());
+  TestSession<V5> other(target, 0, 0, MakeBody("other", "disk", 99));
+  other.queue->Send(RequestBytes<V5>(1, kPayload, 1));
+  const MonotonicTime asked = target.now;
+  while (other.queue->received().empty() && target.now - asked < 60 * kNanosecondsPerSecond) {
+    target.now += 100 * kNanosecondsPerMillisecond;
+    for (const auto& session : hanging) session->queue->Run();
+    other.queue->Run();
+  }
+  EXPECT_EQ(other.queue->received().size(), kHeaderBytes + 1);
+  EXPECT_LT(target.now - asked, 20 * kNanosecondsPerSecond);
+}
+
+TEST(StallWatchTest, TheMoreWaitTheShorter) {
+  constexpr uint64_t kPool = 16u << 20;
+  constexpr StallRule few = ContendedStallRule(1u << 20, 4096, kPool);
+  EXPECT_EQ(few.timeout, kContendedTurnTime);
+  EXPECT_EQ(few.required_bytes, kStallProgressBytes * 4 / 5);
+  EXPECT_EQ(ContendedStallRule(100, 4096, kPool).required_bytes, 100u);
+  constexpr StallRule many = ContendedStallRule(1u << 20, 3 * kPool, kPool);
+  EXPECT_EQ(many.timeout, kContendedTurnTime / 4);
+  EXPECT_EQ(many.required_bytes, kStallProgressBytes / 5);
+  EXPECT_EQ(ContendedStallRule(1, 1000 * kPool, kPool).timeout, kMinContendedStallTimeout);
+}
+
 TEST(TargetStallTest, HalfAPayloadGivesItsMemoryBackAfterTheTimeOut) {
   TargetHarness target(Buffered());
   TestSession<V5> session(target);

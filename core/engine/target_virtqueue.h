@@ -202,8 +202,8 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   // What is demanded of a peer that owes bytes.
   StallRule stall_rule() const {
     if (!memory_is_short()) return {};
-    return {std::clamp<uint64_t>(memory_in_use_bytes_, 1, kStallProgressBytes),
-            kContendedStallTimeout};
+    return ContendedStallRule(memory_in_use_bytes_, config_.pool->waiting_bytes(),
+                              config_.pool->limit_bytes());
   }
   const QueueCounters& counters() const { return counters_; }
 

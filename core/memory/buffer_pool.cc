@@ -101,7 +101,9 @@ PoolBuffer BufferPool::Allocate(size_t size_bytes, PoolWaiter* waiter) {
 
 void BufferPool::WaitFor(size_t size_bytes, PoolWaiter* waiter) {
   const bool waits_already = waiter->class_bytes_ != 0;
+  waiting_bytes_ -= waiter->class_bytes_;
   waiter->class_bytes_ = ClassBytes(ClassOf(size_bytes));
+  waiting_bytes_ += waiter->class_bytes_;
   waiter->notified_ = false;
   if (waits_already) return;
   if (first_waiter_ == nullptr) EmptyCaches();  // what is free merges while somebody waits
@@ -117,6 +119,7 @@ void BufferPool::Forget(PoolWaiter* waiter) {
   (waiter->previous_ != nullptr ? waiter->previous_->next_ : first_waiter_) = waiter->next_;
   (waiter->next_ != nullptr ? waiter->next_->previous_ : last_waiter_) = waiter->previous_;
   waiter->next_ = waiter->previous_ = nullptr;
+  waiting_bytes_ -= waiter->class_bytes_;
   waiter->class_bytes_ = 0;
   waiter->notified_ = false;
   if (was_first) NotifyFirstWaiter();

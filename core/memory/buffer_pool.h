@@ -120,6 +120,8 @@ class BufferPool {
   // Free memory that the system may have backed with pages; an upper bound.
   size_t cached_bytes() const { return slab_.resident_bytes() - in_use_bytes_; }
   bool has_waiters() const { return first_waiter_ != nullptr; }
+  // What all of them wait for.
+  uint64_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
   friend class PoolBuffer;
@@ -145,6 +147,7 @@ class BufferPool {
   std::array<Cache, kNumClasses> caches_;
   PoolWaiter* first_waiter_ = nullptr;
   PoolWaiter* last_waiter_ = nullptr;
+  uint64_t waiting_bytes_ = 0;
 };
 
 }  // namespace vof
