@@ -99,13 +99,9 @@ absl::StatusOr<Channel> DialOne(const SocketAddress& address, VerbsSetup* setup,
   status = Await(&*events, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline);
   if (!status.ok()) return status;
 
-  ibv_device_attr device = {};
-  if (const int error = calls.QueryDevice(id->get()->verbs, &device); error != 0) {
-    return VerbsError("cannot ask the device what it can do", error);
-  }
   absl::StatusOr<Channel> channel = setup->MakeChannel(*std::move(id));
   if (!channel.ok()) return channel.status();
-  rdma_conn_param parameters = ConnectParameters(device);
+  rdma_conn_param parameters = ConnectParameters((*channel)->domain()->attributes());
   if (const int error = calls.Connect((*channel)->id(), &parameters); error != 0) {
     return VerbsError("cannot connect", error);
   }

@@ -8,7 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "backends/common/socket_address.h"
 #include "backends/verbs/memory_limit.h"
+#include "backends/verbs/verbs_connection.h"
 #include "backends/verbs/verbs_error.h"
 
 namespace vof {
@@ -19,6 +21,7 @@ struct VerbsDomain::State {
   ~State() {
     if (domain != nullptr) calls->FreeDomain(domain);
   }
+  absl::Status KeepDevice(rdma_cm_id* connection);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -28,6 +31,8 @@ struct VerbsDomain::State {
   ibv_device_attr attributes = {};
   std::string device_name;
   std::atomic<int> regions{0};
+  VerbsEvents anchor_events;
+  VerbsId anchor;
 };
 
 namespace {
@@ -43,18 +48,37 @@ int AccessFlags(Access access) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<VerbsDomain>> VerbsDomain::Open(std::shared_ptr<VerbsCalls> calls,
-                                                               ibv_context* context) {
+                                                               rdma_cm_id* connection) {
+  ibv_context* const context = connection->verbs;
   auto state = std::make_shared<State>(std::move(calls), context);
   state->device_name = context->device == nullptr ? "RDMA device" : context->device->name;
   if (const int error = state->calls->QueryDevice(context, &state->attributes); error != 0) {
     return VerbsError(absl::StrCat("cannot ask ", state->device_name, " what it can do"), error);
   }
+  if (absl::Status s = state->KeepDevice(connection); !s.ok()) return s;
   state->domain = state->calls->AllocateDomain(context);
   if (state->domain == nullptr) {
     return VerbsError(absl::StrCat("cannot make a protection domain on ", state->device_name),
                       errno);
   }
   return std::shared_ptr<VerbsDomain>(new VerbsDomain(std::move(state)));
+}
+
+// librdmacm closes a device that was removed with the last id on it, under the feet of regions that
+// still have to be deregistered. So the domain has an id of its own there.
+absl::Status VerbsDomain::State::KeepDevice(rdma_cm_id* connection) {
+  absl::StatusOr<VerbsEvents> events = VerbsEvents::Open(calls);
+  if (!events.ok()) return events.status();
+  absl::StatusOr<VerbsId> id = VerbsId::Create(calls, *events);
+  if (!id.ok()) return id.status();
+  SocketAddress local(rdma_get_local_addr(connection), sizeof(sockaddr_storage));
+  local.set_port(0);
+  if (const int error = calls->BindAddress(id->get(), local.get()); error != 0) {
+    return VerbsError(absl::StrCat("cannot use ", local.HostText(), " of ", device_name), error);
+  }
+  anchor_events = *std::move(events);
+  anchor = *std::move(id);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Region> VerbsDomain::Register(MutableBuffer bytes, Access access) {
@@ -115,11 +139,11 @@ ibv_pd* VerbsDomain::get() const { return state_->domain; }
 const ibv_device_attr& VerbsDomain::attributes() const { return state_->attributes; }
 const std::string& VerbsDomain::device_name() const { return state_->device_name; }
 
-absl::StatusOr<std::shared_ptr<VerbsDomain>> VerbsDomains::Of(ibv_context* context) {
+absl::StatusOr<std::shared_ptr<VerbsDomain>> VerbsDomains::Of(rdma_cm_id* connection) {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::weak_ptr<VerbsDomain>& known = domains_[context];
+  std::weak_ptr<VerbsDomain>& known = domains_[connection->verbs];
   if (std::shared_ptr<VerbsDomain> domain = known.lock(); domain != nullptr) return domain;
-  absl::StatusOr<std::shared_ptr<VerbsDomain>> opened = VerbsDomain::Open(calls_, context);
+  absl::StatusOr<std::shared_ptr<VerbsDomain>> opened = VerbsDomain::Open(calls_, connection);
   if (opened.ok()) known = *opened;
   return opened;
 }

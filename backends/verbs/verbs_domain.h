@@ -3,7 +3,7 @@
 // The protection domain of one RDMA device: where memory is registered.
 //
 //   VerbsDomains domains(RealVerbsCalls());
-//   absl::StatusOr<std::shared_ptr<VerbsDomain>> domain = domains.Of(id->verbs);
+//   absl::StatusOr<std::shared_ptr<VerbsDomain>> domain = domains.Of(id);
 //   absl::StatusOr<Region> region = (*domain)->Register(arena, Access::kRemoteReadWrite);
 //
 // All channels over a device share one domain, so memory registered once serves each of them.
@@ -25,9 +25,9 @@ namespace vof {
 
 class VerbsDomain final : public Domain {
  public:
-  // `context` stays open as long as the domain, its regions and its channels live.
+  // Of the device of a connection, which stays open as long as the domain and its regions live.
   static absl::StatusOr<std::shared_ptr<VerbsDomain>> Open(std::shared_ptr<VerbsCalls> calls,
-                                                           ibv_context* context);
+                                                           rdma_cm_id* connection);
 
   absl::StatusOr<Region> Register(MutableBuffer bytes, Access access) override;
 
@@ -49,8 +49,8 @@ class VerbsDomain final : public Domain {
 class VerbsDomains {
  public:
   explicit VerbsDomains(std::shared_ptr<VerbsCalls> calls) : calls_(std::move(calls)) {}
-  // That of the device; opened by its first user, closed by its last.
-  absl::StatusOr<std::shared_ptr<VerbsDomain>> Of(ibv_context* context);
+  // That of the connection's device; opened by its first user, closed by its last.
+  absl::StatusOr<std::shared_ptr<VerbsDomain>> Of(rdma_cm_id* connection);
 
  private:
   const std::shared_ptr<VerbsCalls> calls_;

@@ -54,11 +54,15 @@ TEST(MemoryLimitTest, SaysLimitValueNeedAndRemedy) {
 
 class VerbsDomainTest : public testing::Test {
  protected:
-  VerbsDomainTest() { context_.device = nullptr; }
-  std::shared_ptr<VerbsDomain> Open() { return *VerbsDomain::Open(fake_, &context_); }
+  VerbsDomainTest() {
+    connection_.verbs = &context_;
+    connection_.route.addr.src_addr.sa_family = AF_INET;
+  }
+  std::shared_ptr<VerbsDomain> Open() { return *VerbsDomain::Open(fake_, &connection_); }
 
   const std::shared_ptr<FakeVerbs> fake_ = std::make_shared<FakeVerbs>();
   ibv_context context_ = {};
+  rdma_cm_id connection_ = {};
   std::vector<std::byte> memory_ = std::vector<std::byte>(65536);
   const MutableBuffer bytes_{memory_.data(), memory_.size()};
 };
@@ -72,7 +76,8 @@ TEST_F(VerbsDomainTest, RegionsHaveKeysAndEndWithTheirOwner) {
   EXPECT_EQ(region->RemoteAddress(memory_.data() + 5),
             reinterpret_cast<uintptr_t>(memory_.data()) + 5);
   domain.reset();
-  EXPECT_EQ(fake_->LiveObjects(), "1 domains 1 regions ") << "a region keeps its domain";
+  EXPECT_EQ(fake_->LiveObjects(), "1 event channels 1 ids 1 domains 1 regions ")
+      << "a region keeps its domain";
   region = absl::CancelledError();
   EXPECT_EQ(fake_->LiveObjects(), "");
   EXPECT_EQ(fake_->Misuse(), "");
@@ -119,14 +124,17 @@ TEST_F(VerbsDomainTest, UnmappedMemoryIsInvalid) {
 
 TEST_F(VerbsDomainTest, OneDomainForEachDeviceWhileItIsUsed) {
   VerbsDomains domains(fake_);
-  ibv_context other = {};
-  std::shared_ptr<VerbsDomain> first = *domains.Of(&context_);
-  EXPECT_EQ(*domains.Of(&context_), first);
+  ibv_context other_device = {};
+  rdma_cm_id other = connection_;
+  other.verbs = &other_device;
+  std::shared_ptr<VerbsDomain> first = *domains.Of(&connection_);
+  EXPECT_EQ(*domains.Of(&connection_), first);
   EXPECT_NE(*domains.Of(&other), first);
-  EXPECT_EQ(fake_->LiveObjects(), "1 domains ") << "the other one had no user";
+  EXPECT_EQ(fake_->LiveObjects(), "1 event channels 1 ids 1 domains ")
+      << "the other one had no user";
   first.reset();
   EXPECT_EQ(fake_->LiveObjects(), "");
-  EXPECT_TRUE(domains.Of(&context_).ok());
+  EXPECT_TRUE(domains.Of(&connection_).ok());
 }
 
 }  // namespace

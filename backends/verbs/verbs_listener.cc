@@ -143,15 +143,9 @@ void VerbsListener::OnRequest(const VerbsEvent& event) {
 
 absl::Status VerbsListener::Accept(const VerbsEvent& event, VerbsId id) {
   VerbsCalls& calls = *parts_.setup->calls();
-  ibv_device_attr device = {};
-  absl::Status status;
-  if (const int error = calls.QueryDevice(event.id->verbs, &device); error != 0) {
-    calls.Reject(event.id);
-    return VerbsError("cannot ask the device what it can do", error);
-  }
   absl::StatusOr<std::unique_ptr<VerbsChannel>> channel = parts_.setup->MakeChannel(std::move(id));
   if (!channel.ok()) return channel.status();
-  rdma_conn_param parameters = AcceptParameters(device, event);
+  rdma_conn_param parameters = AcceptParameters((*channel)->domain()->attributes(), event);
   if (const int error = calls.Accept(event.id, &parameters); error != 0) {
     return VerbsError("cannot accept", error);
   }

@@ -16,7 +16,7 @@ uint8_t Clamp(int device, int limit) { return static_cast<uint8_t>(std::clamp(de
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<VerbsChannel>> VerbsSetup::MakeChannel(VerbsId id) {
-  absl::StatusOr<std::shared_ptr<VerbsDomain>> domain = domains_.Of(id.get()->verbs);
+  absl::StatusOr<std::shared_ptr<VerbsDomain>> domain = domains_.Of(id.get());
   if (!domain.ok()) return domain.status();
   VerbsChannel::Setup setup{*std::move(domain), nullptr, options_};
   if (options_.shared_receives && setup.domain->attributes().max_srq > 0) {

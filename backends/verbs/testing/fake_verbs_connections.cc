@@ -176,6 +176,7 @@ int FakeVerbs::ResolveAddress(rdma_cm_id* id, const sockaddr* address, int) {
   if (const int error = Enter("ResolveAddress"); error != 0) return error;
   const SocketAddress wanted(address, SizeOf(address));
   std::memcpy(&id->route.addr.dst_storage, address, SizeOf(address));
+  std::memcpy(&id->route.addr.src_storage, address, SizeOf(address));
   if (silent_.count(wanted.HostText()) > 0) return 0;
   id->verbs = &context_;
   const int failed = Enter("AddressResolved");
@@ -214,6 +215,7 @@ int FakeVerbs::Connect(rdma_cm_id* id, rdma_conn_param* parameters) {
   child->listener = *found;
   std::memcpy(&child->route.addr.dst_storage, &id->route.addr.dst_storage,
               sizeof(id->route.addr.dst_storage));
+  child->route.addr.src_storage = child->route.addr.dst_storage;
   mine->peer = child;
   ids_.insert(child);
   // As seen from the other side.
