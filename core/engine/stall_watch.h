@@ -31,8 +31,8 @@ constexpr StallRule ContendedStallRule(uint64_t held_bytes, uint64_t waiting_byt
                                        uint64_t pool_bytes) {
   // How often the whole pool has to change hands until the last of them is served.
   const uint64_t rounds = waiting_bytes / std::max<uint64_t>(pool_bytes, 1) + 1;
-  const Nanoseconds timeout = std::clamp(kContendedTurnTime / static_cast<Nanoseconds>(rounds),
-                                         kMinContendedStallTimeout, kContendedStallTimeout);
+  const Nanoseconds timeout = std::max(kContendedStallTimeout / static_cast<Nanoseconds>(rounds),
+                                       kMinContendedStallTimeout);
   const uint64_t most_bytes = kStallProgressBytes * static_cast<uint64_t>(timeout) /
                               static_cast<uint64_t>(kContendedStallTimeout);
   return {std::clamp<uint64_t>(held_bytes, 1, most_bytes), timeout};

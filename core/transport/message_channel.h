@@ -85,7 +85,7 @@ concept MessageChannel = requires(C channel, const C const_channel,
                                   uint64_t tag, uint32_t immediate, int count,
                                   std::span<ChannelEvent> events) {
   { const_channel.limits() } -> std::same_as<const ChannelLimits&>;
-  // Keeps `count` receives posted, apart from those that the caller holds. Grows only.
+  // The channel has `count` receives: posted, arrived, or in the hands of the caller. Grows only.
   { channel.SetReceiveDepth(count) } -> std::same_as<absl::Status>;
   { channel.ReturnReceive(tag) } -> std::same_as<void>;
   // A send waits at this side while the peer has no receive posted; it does not fail.
