@@ -276,7 +276,7 @@ inline int OpenDescriptors() {
   return count;
 }
 
-TYPED_TEST_P(MessageChannelEndTest, ThousandPairsLeaveNoDescriptors) {
+TYPED_TEST_P(MessageChannelEndTest, ManyPairsLeaveNoDescriptors) {
   const auto cycle = [this] {
     this->Make();
     ASSERT_TRUE(this->pair_.b->SetReceiveDepth(1).ok());
@@ -286,7 +286,7 @@ TYPED_TEST_P(MessageChannelEndTest, ThousandPairsLeaveNoDescriptors) {
   };
   cycle();
   const int before = OpenDescriptors();
-  for (int i = 0; i < 1000; ++i) cycle();
+  for (int i = 0; i < TypeParam::kManyPairs; ++i) cycle();
   EXPECT_LE(OpenDescriptors(), before);
 }
 
@@ -302,7 +302,7 @@ REGISTER_TYPED_TEST_SUITE_P(MessageChannelEndTest, UnknownKeyIsRefused,
                             PeerThatVanishesReturnsEveryPostOnce,
                             WhatArrivedBeforeTheEndIsStillReported,
                             ReceivesMayBeReturnedAfterTheEnd, TheEndWakesASleeper,
-                            BothEndsCloseAtOnceAcrossThreads, ThousandPairsLeaveNoDescriptors);
+                            BothEndsCloseAtOnceAcrossThreads, ManyPairsLeaveNoDescriptors);
 
 }  // namespace vof
 
