@@ -16,7 +16,6 @@
 namespace vof {
 namespace {
 
-constexpr int kMaxSendDepth = 256;
 constexpr uint32_t kOfiInlineBytes = 128;
 // Of turns without completions, so often the connection is looked at: a system call.
 constexpr uint32_t kIdleTurnsPerLook = 64;
@@ -31,7 +30,7 @@ ChannelLimits LimitsOf(const fi_info& info) {
               static_cast<uint32_t>(std::min<size_t>(info.ep_attr->max_msg_size, kMaxMessageBytes)),
           .inline_bytes = kOfiInlineBytes,
           .max_local_segments = static_cast<int>(std::max<size_t>(segments, 1)),
-          .send_depth = static_cast<int>(std::min<size_t>(info.tx_attr->size, kMaxSendDepth)),
+          .send_depth = static_cast<int>(std::min<size_t>(info.tx_attr->size, kOfiSendDepth)),
           .has_immediate = info.domain_attr->cq_data_size >= sizeof(uint32_t)};
 }
 
@@ -284,7 +283,8 @@ bool OfiChannel::Arm() {
   if (num_arrivals_ > 0 || owes_disconnect_) return false;
   if (const OfiPost* oldest = posts_.Oldest(); oldest != nullptr && oldest->is_done) return false;
   if (torn_down_) return true;
-  if (ending_ || closed_ || posts_.has_unissued() || receives_.has_unposted()) return false;
+  // Receives that the provider has no room for follow when one of the others completes.
+  if (ending_ || closed_ || posts_.has_unissued()) return false;
   look_soon_ = true;
   if (endpoint_.cq_fd < 0) return true;
   std::array<fid*, 2> waited = {&endpoint_.cq->fid,

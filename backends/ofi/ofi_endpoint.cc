@@ -3,6 +3,7 @@
 
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -75,6 +76,8 @@ absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain,
   OfiEndpoint endpoint;
   endpoint.domain = std::move(domain);
   endpoint.info = std::move(info);
+  size_t& depth = endpoint.info->tx_attr->size;
+  depth = std::min(depth, kOfiSendDepth);
   if (absl::Status s = OpenCompletionQueue(&endpoint); !s.ok()) return s;
   if (endpoint.is_connected_type()) {
     absl::StatusOr<FidPtr<fid_eq>> eq = OpenEventQueue(endpoint.domain->fabric());

@@ -33,6 +33,9 @@ namespace vof {
 // The longest name of an endpoint that is taken from a peer; those of providers have up to 64.
 inline constexpr size_t kMaxEndpointNameBytes = 256;
 
+// Posts outstanding at most. Memory of shm grows with it, for each endpoint.
+inline constexpr size_t kOfiSendDepth = 256;
+
 struct OfiEndpoint {
   // Enabled: receives may be posted. FI_EP_MSG has an event queue, FI_EP_RDM an address vector.
   static absl::StatusOr<OfiEndpoint> Open(std::shared_ptr<OfiDomain> domain, InfoPtr info);

@@ -23,7 +23,7 @@
 namespace vof {
 
 struct OfiProvider {
-  std::string name;                  // "tcp", "shm", "tcp;ofi_rxm"
+  std::string name;                  // "tcp", "shm"
   fi_ep_type type = FI_EP_UNSPEC;    // FI_EP_MSG, or FI_EP_RDM
   bool has_network_address = false;  // endpoints are bound to an address of a host; shm: no
 };

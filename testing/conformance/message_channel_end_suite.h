@@ -276,7 +276,7 @@ inline int OpenDescriptors() {
   return count;
 }
 
-TYPED_TEST_P(MessageChannelEndTest, ThousandPairsLeaveNoDescriptors) {
+TYPED_TEST_P(MessageChannelEndTest, ManyPairsLeaveNoDescriptors) {
   const auto cycle = [this] {
     this->Make();
     ASSERT_TRUE(this->pair_.b->SetReceiveDepth(1).ok());
@@ -302,7 +302,7 @@ REGISTER_TYPED_TEST_SUITE_P(MessageChannelEndTest, UnknownKeyIsRefused,
                             PeerThatVanishesReturnsEveryPostOnce,
                             WhatArrivedBeforeTheEndIsStillReported,
                             ReceivesMayBeReturnedAfterTheEnd, TheEndWakesASleeper,
-                            BothEndsCloseAtOnceAcrossThreads, ThousandPairsLeaveNoDescriptors);
+                            BothEndsCloseAtOnceAcrossThreads, ManyPairsLeaveNoDescriptors);
 
 }  // namespace vof
 

@@ -135,6 +135,7 @@ struct OfiShmPairMaker : OfiPairMaker<ShmProvider> {
   static constexpr bool kMessagesHoldBack = false;
   static constexpr bool kImmediateTakesReceive = false;
   static constexpr bool kRefusalsBreak = false;
+  static constexpr int kManyPairs = 200;  // each maps megabytes
 };
 
 }  // namespace vof
