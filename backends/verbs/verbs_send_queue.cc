@@ -56,17 +56,17 @@ bool VerbsSendQueue::Add(const Post& post, std::span<const LocalBuffer> local) {
   const uint64_t total = TotalOf(local);
   if (post.opcode == IBV_WR_SEND) {
     if (total > limits_.max_message_bytes) return false;
-    if (total <= limits_.inline_bytes) {
-      Copy(local, static_cast<uint32_t>(total), &work_request);
-      return true;
-    }
+  } else {
+    if (total != post.remote.size_bytes) return false;
+    work_request.wr.rdma.remote_addr = post.remote.address;
+    work_request.wr.rdma.rkey = post.remote.key;
+    work_request.imm_data = htonl(post.immediate);
+  }
+  if (post.opcode == IBV_WR_RDMA_READ || total > limits_.inline_bytes) {
     return Reference(local, &work_request);
   }
-  if (total != post.remote.size_bytes) return false;
-  work_request.wr.rdma.remote_addr = post.remote.address;
-  work_request.wr.rdma.rkey = post.remote.key;
-  work_request.imm_data = htonl(post.immediate);
-  return Reference(local, &work_request);
+  Copy(local, static_cast<uint32_t>(total), &work_request);
+  return true;
 }
 
 bool VerbsSendQueue::Reference(std::span<const LocalBuffer> local, ibv_send_wr* work_request) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/limits.h"
 #include "core/engine/initiator_control_keyed.h"
 #include "core/engine/initiator_control_stream.h"
 #include "core/engine/initiator_status.h"
@@ -142,6 +143,9 @@ absl::StatusOr<std::unique_ptr<Link>> ClientSession::Dial() {
 absl::StatusOr<std::unique_ptr<Connection>> ClientSession::AttachControl(
     Link* link, InitiatorSessionOptions options) {
   options.handshake.transmission = link->transmission();
+  if (link->transmission() == Transmission::kKeyed && options.handshake.queue_size == 0) {
+    options.handshake.queue_size = kDefaultKeyedQueueSize;
+  }
   using Result = absl::StatusOr<std::unique_ptr<Connection>>;
   return WithCodec(uri_.options.dialect, [&]<Codec C>() -> Result {
     if (link->transmission() == Transmission::kStream) {

@@ -29,7 +29,7 @@ namespace vof {
 struct UriOptions {
   std::string initiator_name;      // ivqn=; empty: the program's own
   uint16_t queues = 0;             // 0: one, or what the program chooses
-  uint16_t queue_size = 0;         // 0: the most that the target offers
+  uint16_t queue_size = 0;         // 0: the most that the target offers; keyed: 128
   Dialect dialect = Dialect::kV5;  // v5 | ref
   // Until the device is ready, all in all.
   Nanoseconds connect_timeout = 10 * kNanosecondsPerSecond;

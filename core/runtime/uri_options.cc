@@ -105,7 +105,7 @@ constexpr Key kQueues = {"queues", "virtqueues to open; fewer when the device ha
 constexpr Key kQueueSize = {
     "queue_size", "requests in flight on each",
     [] { return absl::StrCat("a number from 1 to ", kMaxQueueSize, ", in ref a power of two"); },
-    [] { return std::string("the most that the target offers"); },
+    [] { return std::string("the most that the target offers; 128 on keyed fabrics"); },
     SetCount<&UriOptions::queue_size, kMaxQueueSize>};
 
 template <Nanoseconds UriOptions::*kField, const DurationRange& kRange>
