@@ -90,7 +90,7 @@ class InitiatorQueue {
   void Admit(MonotonicTime now) {
     woken_ = false;
     while (InitiatorRequest* request = submitted_.PopFront()) {
-      const Nanoseconds timeout = request->timeout != 0 ? request->timeout : options_.timeout;
+      const Nanoseconds timeout = TimeoutOf(*request);
       request->deadline = timeout != 0 ? DeadlineAfter(now, timeout) : kInfiniteFuture;
       earliest_deadline_ = std::min(earliest_deadline_, request->deadline);
       pending_.PushBack(request);
@@ -212,10 +212,13 @@ class InitiatorQueue {
         continue;
       }
       late = true;
+      late_after_ = TimeoutOf(*request);
       if (!slots_[request->command_id].answered) request->error = RequestError::kTimedOut;
     }
     return late;
   }
+  // When Expire was true: the time that the late request had.
+  Nanoseconds late_after() const { return late_after_; }
 
   // The connection is closed, nobody touches the buffers any more: finishes everything. Requests in
   // flight end with `error`, those that Expire found late with kTimedOut, those never sent with
@@ -243,6 +246,9 @@ class InitiatorQueue {
     bool answered = false;
   };
 
+  Nanoseconds TimeoutOf(const InitiatorRequest& request) const {
+    return request.timeout != 0 ? request.timeout : options_.timeout;
+  }
   static bool IsLargeRead(const InitiatorRequest& request) {
     return request.writable_bytes > kDirectReceiveBytes;
   }
@@ -288,6 +294,7 @@ class InitiatorQueue {
   InitiatorRequestList submitted_, pending_, in_flight_, done_;
   std::function<void()> wake_;
   MonotonicTime earliest_deadline_ = kInfiniteFuture;
+  Nanoseconds late_after_ = 0;
   uint64_t outstanding_ = 0;
   uint32_t large_reads_ = 0;
   uint32_t answered_early_ = 0;

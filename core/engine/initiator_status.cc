@@ -85,6 +85,10 @@ absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Complet
                 kind, completion.cause);
 }
 
+absl::Status LateRequestStatus(std::string_view queue, Nanoseconds limit) {
+  return TimedOutStatus(absl::StrCat("a request on ", View(queue), " was not answered within ",
+                                     limit / kNanosecondsPerMillisecond, " ms"));
+}
 absl::Status UnsupportedStatus(std::string_view text) {
   return Tagged(absl::StatusCode::kUnimplemented, text, FailureKind::kUnsupported);
 }
@@ -128,6 +132,13 @@ absl::Status Rewritten(const absl::Status& status, absl::string_view text) {
 
 absl::Status Detached(const absl::Status& status) {
   return status.ok() ? absl::OkStatus() : Rewritten(status, status.message());
+}
+
+absl::Status AsCannotConnect(const absl::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const absl::string_view text = status.message();
+  return Tagged(status.code(), {text.data(), text.size()}, FailureKind::kCannotConnect,
+                FailureCauseOf(status));
 }
 
 absl::Status WithContext(std::string_view context, const absl::Status& status) {

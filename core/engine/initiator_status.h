@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "core/base/time.h"
 #include "core/engine/stream_engine.h"
 #include "core/wire/codec.h"
 #include "core/wire/command.h"
@@ -22,9 +23,9 @@ namespace vof {
 
 enum class FailureKind : uint8_t {
   kNone,           // no failure, or one that did not come from an initiator
-  kCannotConnect,  // nobody to talk to: dialling failed
+  kCannotConnect,  // nobody to talk to: dialling failed, or what answered may be no target
   kRefused,        // the target answered no
-  kTimedOut,       // no answer in time
+  kTimedOut,       // no answer in time, of a target that had answered before
   kUnsupported,    // the target cannot do what was asked
   kProtocol,       // the target broke the protocol
   kLost,           // an established session ended
@@ -37,6 +38,8 @@ Cause FailureCauseOf(const absl::Status& status);
 // `what` was refused ("connect", "get_vq_size of virtqueue 3"). kPermissionDenied, kNotFound,
 // kUnimplemented or kFailedPrecondition, by cause.
 absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion);
+// A request on `queue` ("virtqueue 3") had `limit` for its answer. kDeadlineExceeded.
+absl::Status LateRequestStatus(std::string_view queue, Nanoseconds limit);
 absl::Status UnsupportedStatus(std::string_view text);    // kUnimplemented
 absl::Status TimedOutStatus(std::string_view text);       // kDeadlineExceeded
 absl::Status CannotConnectStatus(std::string_view text);  // kUnavailable
@@ -48,6 +51,8 @@ absl::Status ClosedStatus();                             // kCancelled
 // The same failure, sharing nothing with `status`: for another thread. (A copy shares a counted
 // object; Debian's Abseil is not built for TSan, which would see a race there.)
 absl::Status Detached(const absl::Status& status);
+// The same failure, code and text included, as one of kind kCannotConnect; detached too.
+absl::Status AsCannotConnect(const absl::Status& status);
 // The same failure with "context: " before its text; detached too.
 absl::Status WithContext(std::string_view context, const absl::Status& status);
 // The same failure with what to do about it, or to think of it, behind its text: "; hint".

@@ -126,7 +126,7 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
     if (now >= connect_deadline_) {
       Fail(RequestError::kClosed, TimedOutStatus("no answer to connect of " + Name()));
     } else if (queue_->Expire(now)) {
-      Fail(RequestError::kClosed, TimedOutStatus("a request on " + Name() + " was not answered"));
+      Fail(RequestError::kClosed, LateRequestStatus(Name(), queue_->late_after()));
     }
   }
 

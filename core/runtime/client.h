@@ -15,7 +15,8 @@
 // runs on a thread of its own, outlives the client, and may serve many clients and targets.
 //
 // Errors name the URI and carry their kind (FailureKindOf in core/engine/initiator_status.h):
-// kUnavailable cannot connect (a host that has no address included) or lost; kNotFound,
+// kUnavailable cannot connect (a host that has no address included) or lost; before a target has
+// answered every failure is of the kind kCannotConnect, whatever its code; kNotFound,
 // kPermissionDenied, kFailedPrecondition refused, with the target's reason; kUnimplemented not
 // supported; kDeadlineExceeded no answer in time; kInvalidArgument a bad URI.
 #ifndef VOF_CORE_RUNTIME_CLIENT_H_

@@ -130,7 +130,7 @@ absl::StatusOr<std::unique_ptr<Link>> ClientSession::Dial() {
   absl::StatusOr<std::unique_ptr<Link>> link = (*backend)->Dial(uri_, deadline_);
   if (!link.ok()) {
     const std::string text(link.status().message());
-    if (absl::IsDeadlineExceeded(link.status())) return TimedOutStatus(text);
+    if (absl::IsDeadlineExceeded(link.status())) return AsCannotConnect(TimedOutStatus(text));
     // Not found: no host has that name. A device that the target does not know is a refusal.
     if (absl::IsUnavailable(link.status()) || absl::IsNotFound(link.status())) {
       return CannotConnectStatus(text);
@@ -263,13 +263,14 @@ absl::Status ClientSession::Explained(const absl::Status& why) const {
   switch (FailureKindOf(why)) {
     case FailureKind::kProtocol:
     case FailureKind::kRefused:
-      return WithHint(
-          absl::StrCat("whatever listens at ", place, " does not seem to be a vof target"), why);
+      return AsCannotConnect(WithHint(
+          absl::StrCat("whatever listens at ", place, " does not seem to be a vof target"), why));
     case FailureKind::kLost:
     case FailureKind::kTimedOut:
-      return WithHint(absl::StrCat("what listens at ", place,
-                                   " may be no vof target, or one that takes no more connections"),
-                      why);
+      return AsCannotConnect(
+          WithHint(absl::StrCat("what listens at ", place,
+                                " may be no vof target, or one that takes no more connections"),
+                   why));
     default:
       return why;
   }

@@ -152,12 +152,21 @@ absl::StatusOr<Uri> Parse(std::string_view text, std::string_view form, bool lis
   return uri;
 }
 
+// Within one process no host is needed. Elsewhere nobody could connect to what is printed then.
+bool ListensNowhere(const Uri& uri) {
+  return uri.host == "*" || (uri.host.empty() && uri.scheme != "loop");
+}
+
 }  // namespace
 
 absl::StatusOr<Uri> ParseUri(std::string_view text) { return Parse(text, kDeviceForm, false); }
 
 absl::StatusOr<Uri> ParseListenerUri(std::string_view text) {
-  return Parse(text, kListenerForm, true);
+  absl::StatusOr<Uri> uri = Parse(text, kListenerForm, true);
+  if (!uri.ok() || !ListensNowhere(*uri)) return uri;
+  const std::string every = absl::StrCat(uri->scheme, "://0.0.0.0:", uri->port);
+  return Bad(text, absl::StrCat("it names no address to listen on; ", every,
+                                " is every IPv4 address of this machine"));
 }
 
 std::string FormatUri(const Uri& uri) {

@@ -79,8 +79,8 @@ struct Uri {
 };
 
 absl::StatusOr<Uri> ParseUri(std::string_view text);
-// The same of where to listen: errors show an address without a device, and initiators' keys are
-// refused.
+// The same of where to listen: errors show an address without a device; initiators' keys are
+// refused, and so is a missing host, but for loop:///.
 absl::StatusOr<Uri> ParseListenerUri(std::string_view text);
 // A URI that ParseUri reads back: brackets, escapes and all. Options are written when not default.
 std::string FormatUri(const Uri& uri);

@@ -33,6 +33,17 @@ TEST(ParseListenerUriTest, ShowsAnAddressWithoutADevice) {
   EXPECT_EQ(ParseListenerUri("tcp://[::]:0")->host, "::");
 }
 
+TEST(ParseListenerUriTest, NeedsAHostButWithinAProcess) {
+  for (const char* text : {"tcp://:8550", "tcp://*:8550", "tcp://:8550/", "ofi://:8550"}) {
+    const absl::StatusOr<Uri> bad = ParseListenerUri(text);
+    ASSERT_FALSE(bad.ok()) << text;
+    EXPECT_THAT(std::string(bad.status().message()), HasSubstr("://0.0.0.0:8550 is every")) << text;
+  }
+  EXPECT_THAT(std::string(ParseListenerUri("tcp://").status().message()),
+              HasSubstr("tcp://0.0.0.0:8549"));
+  EXPECT_TRUE(ParseListenerUri("loop:///").ok());
+}
+
 TEST(UriTest, HostAndPort) {
   struct Case {
     std::string text;

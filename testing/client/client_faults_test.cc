@@ -84,6 +84,8 @@ TEST_P(ClientFaultsTest, WithItsOnlyVirtqueueLostTheErrorSaysWhy) {
   store_->Hold(false);
   const absl::Status after = client->Read(0, data_);
   EXPECT_EQ(FailureKindOf(after), FailureKind::kTimedOut) << after;
+  EXPECT_NE(std::string(after.message()).find("not answered within 100 ms"), std::string::npos)
+      << after;
 }
 
 TEST_P(ClientFaultsTest, DisconnectEndsWhatTheDeviceDoesNotAnswer) {
@@ -127,7 +129,8 @@ TEST_P(ClientFaultsTest, ATargetThatSaysNothingTimesOut) {
   uri.has_port = (*listener)->address().has_port;
   const auto begin = std::chrono::steady_clock::now();
   auto client = DeviceClient::Connect(uri, &registry_, {});
-  EXPECT_EQ(FailureKindOf(client.status()), FailureKind::kTimedOut) << client.status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(client.status())) << client.status();
+  EXPECT_EQ(FailureKindOf(client.status()), FailureKind::kCannotConnect);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
   (*reactor)->RunAndWait([&] {
     listener->reset();
@@ -192,7 +195,10 @@ TEST_P(ClientStreamFaultsTest, ACutAnywhereIsAnErrorAndNeverAHang) {
       EXPECT_EQ(FailureKindOf(status), FailureKind::kLost) << cut << ": " << status;
       (*client)->device().Disconnect();
     } else {
-      EXPECT_EQ(FailureKindOf(client.status()), FailureKind::kLost) << client.status();
+      const FailureKind kind = FailureKindOf(client.status());
+      // Cut before the first answer, it may as well have been no target.
+      EXPECT_TRUE(kind == FailureKind::kLost || kind == FailureKind::kCannotConnect)
+          << client.status();
     }
     faulty_target_->Stop();
     faulty_target_.reset();

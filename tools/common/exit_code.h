@@ -17,7 +17,7 @@ enum class ExitCode : int {
   kOk = 0,
   kFailed = 1,         // the work failed: I/O error, file missing, port in use
   kUsage = 2,          // the command line or the configuration is wrong; nothing was done
-  kCannotConnect = 3,  // nobody listens there, or the name does not resolve
+  kCannotConnect = 3,  // the name does not resolve, nobody listens there, or what does is no target
   kRefused = 4,        // the target answered no: unknown device, in use, not allowed
   kTimeout = 5,
   kDataDiffer = 6,

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/limits.h"
 #include "core/runtime/uri.h"
@@ -109,6 +110,22 @@ void CheckDevice(const DeviceConfig& device, const DeviceFactoryRegistry& factor
   }
 }
 
+// Two listeners on one address: the second would find the port in use, by the first.
+void CheckSameAddresses(const TargetConfig& config, SettingErrors* errors) {
+  std::map<std::string, const Setting<std::string>*> places;
+  for (const Setting<std::string>& listener : config.listeners) {
+    const absl::StatusOr<Uri> uri = ParseListenerUri(listener.value);
+    if (!uri.ok() || (uri->port == 0 && uri->scheme != "loop")) continue;
+    const std::string place =
+        absl::StrCat(uri->scheme, "://", absl::AsciiStrToLower(uri->host), " ", uri->port);
+    const auto [first, added] = places.try_emplace(place, &listener);
+    if (added) continue;
+    errors->push_back({listener.where,
+                       absl::StrCat("\"", listener.value, "\" is the address of another listener (",
+                                    first->second->where, "): leave one of them out")});
+  }
+}
+
 void CheckDuplicates(const TargetConfig& config, SettingErrors* errors) {
   std::map<std::string_view, const Setting<std::string>*> names;
   for (const DeviceConfig& device : config.devices) {
@@ -176,6 +193,7 @@ SettingErrors CheckTargetConfig(const TargetConfig& config, const BackendRegistr
   for (const auto& listener : config.listeners) CheckListener(listener, backends, &errors);
   for (const DeviceConfig& device : config.devices) CheckDevice(device, factories, known, &errors);
   CheckDuplicates(config, &errors);
+  CheckSameAddresses(config, &errors);
   CheckReactors(config, &errors);
   CheckLimits(config, &errors);
   if (const absl::Status level = CheckLogLevel(config.log_level.value); !level.ok()) {

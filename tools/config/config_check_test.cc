@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tools/config/config_file.h"
 
 namespace vof {
@@ -83,6 +84,8 @@ TEST(CheckTargetConfigTest, ListenerErrorsAreLocated) {
       {"listener { }", "t.conf:2:1: a listener needs a uri"},
       {"listener { uri: \"rdma://x\" }", "t.conf:2:12: "},
       {"listener { uri: \"tcp://x:99999\" }", "t.conf:2:12: "},
+      {"listener { uri: \"tcp://:8550\" }",
+       "t.conf:2:12: bad URI 'tcp://:8550': it names no address"},
       {"listener { uri: \"nonsense\" }",
        "t.conf:2:12: bad URI 'nonsense': expected SCHEME://HOST[:PORT], for example "
        "tcp://0.0.0.0:8549\n"},
@@ -98,6 +101,20 @@ TEST(CheckTargetConfigTest, ListenerErrorsAreLocated) {
   for (const auto& c : kCases) {
     EXPECT_THAT(Joined(CheckText(std::string(kDevice) + c.text)), StartsWith(c.error)) << c.text;
   }
+}
+
+TEST(CheckTargetConfigTest, ListenersHaveAddressesOfTheirOwn) {
+  const auto errors = [](const char* a, const char* b) {
+    return Joined(CheckText(absl::StrCat(kDevice, "listener { uri: \"", a, "\" }\n",
+                                         "listener { uri: \"", b, "\" }\n")));
+  };
+  EXPECT_THAT(errors("tcp://10.0.0.1:9", "tcp://10.0.0.1:9"),
+              StartsWith("t.conf:3:12: \"tcp://10.0.0.1:9\" is the address of another listener "
+                         "(t.conf:2:12)"));
+  EXPECT_THAT(errors("tcp://Host", "tcp://host:8549"), HasSubstr("another listener"));
+  EXPECT_EQ(errors("tcp://10.0.0.1:9", "tcp://10.0.0.1:10"), "");
+  EXPECT_EQ(errors("tcp://10.0.0.1:9", "tcp://10.0.0.2:9"), "");
+  EXPECT_EQ(errors("tcp://10.0.0.1:0", "tcp://10.0.0.1:0"), "");  // the kernel chooses two
 }
 
 TEST(CheckTargetConfigTest, DeviceErrorsAreLocated) {

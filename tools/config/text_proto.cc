@@ -60,6 +60,10 @@ std::string Explain(const std::string& message, const Descriptor& root) {
       return absl::StrCat("unknown field \"", *field, "\"", block, "; known: ", KnownFields(*type));
     }
   }
+  // The token at the end of a text is empty.
+  if (absl::EndsWith(message, "got: ") || absl::EndsWith(message, "found \"\".")) {
+    return "the file ends inside a block or a value: is a closing brace missing?";
+  }
   if (absl::StartsWith(message, "Expected string, got:")) {
     return absl::StrCat(message, " (texts and sizes are written in quotes)");
   }

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kDescription =
     "Uses virtio devices that a vof-target serves, by their URIs:\n"
     "tcp://HOST[:PORT]/NAME[?key=value...]. Where a verb takes a file, - is standard input or\n"
-    "output.";
+    "output, but for verify, which reads in any order.";
 
 constexpr const char* kFooter =
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 cannot connect, 4 refused by the target,\n"

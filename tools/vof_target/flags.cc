@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/common/duration.h"
 #include "tools/common/logging.h"
@@ -23,7 +24,7 @@ namespace {
 struct RawFlags {
   std::string config_file;
   std::vector<std::string> plugins, listeners, blk_devices, other_devices;
-  std::optional<uint32_t> reactors, spin_us, sessions, queues_per_session, connections;
+  std::string reactors, spin_us, sessions, queues_per_session, connections;
   std::string cpus, pool_size, handshake_timeout, drain_timeout, log_level;
   bool busy_poll = false;
 };
@@ -140,14 +141,13 @@ class Overlay {
     for (const std::string& uri : raw_.listeners) config_.listeners.push_back({uri, "--listen"});
     for (const std::string& text : raw_.blk_devices) AddDevice("--blk", "blk", text);
     for (const std::string& text : raw_.other_devices) AddDevice("--device", "", text);
-    if (raw_.reactors) config_.reactors = {*raw_.reactors, "--reactors"};
-    if (raw_.spin_us) config_.spin_us = {*raw_.spin_us, "--spin-us"};
+    SetCount("--reactors", raw_.reactors, {1, kMaxTargetReactors}, &config_.reactors);
+    SetCount("--spin-us", raw_.spin_us, {0, kMaxSpinUs}, &config_.spin_us);
     if (raw_.busy_poll) config_.busy_poll = {true, "--busy-poll"};
-    if (raw_.sessions) config_.sessions = {*raw_.sessions, "--max-sessions"};
-    if (raw_.queues_per_session) {
-      config_.queues_per_session = {*raw_.queues_per_session, "--max-queues"};
-    }
-    if (raw_.connections) config_.connections = {*raw_.connections, "--max-connections"};
+    SetCount("--max-sessions", raw_.sessions, {1, kMaxInstances}, &config_.sessions);
+    SetCount("--max-queues", raw_.queues_per_session, {1, kMaxQueuesPerInstance},
+             &config_.queues_per_session);
+    SetCount("--max-connections", raw_.connections, {1, kMaxConnections}, &config_.connections);
     if (!raw_.log_level.empty()) config_.log_level = {raw_.log_level, "--log-level"};
     SetCpus();
     SetPoolSize();
@@ -187,6 +187,24 @@ class Overlay {
       }
     }
     config_.devices.push_back(std::move(device));
+  }
+
+  struct Range {
+    uint32_t least = 0;
+    uint32_t most = 0;
+  };
+  // A number beyond the range is left to the check, like one of the file.
+  template <typename Place>
+  void SetCount(const char* flag, const std::string& text, const Range& range, Place* to) {
+    if (text.empty()) return;
+    uint32_t count = 0;
+    if (absl::SimpleAtoi(text, &count)) {
+      *to = Setting<uint32_t>{count, flag};
+      return;
+    }
+    AddError(flag,
+             absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is not a whole number from ",
+                                                     range.least, " to ", range.most)));
   }
 
   void SetCpus() {

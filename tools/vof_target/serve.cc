@@ -18,6 +18,7 @@
 #include "tools/config/cpu_list.h"
 #include "tools/vof_target/announce.h"
 #include "tools/vof_target/event_log.h"
+#include "tools/vof_target/memory_demand.h"
 #include "tools/vof_target/memory_return.h"
 
 namespace vof {
@@ -128,6 +129,8 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
   const uint64_t descriptors = RaiseDescriptorLimit();
   spdlog::debug("at most {} descriptors, {} reactors on {} CPUs", descriptors,
                 flags.config.NumReactors(), UsableCpus());
+  const std::string memory = MemoryWarning(flags.config, MachineMemoryBytes());
+  if (!memory.empty()) spdlog::warn("{}", memory);
   auto server = TargetServer::Start(ServerOptions(flags.config), backends);
   if (!server.ok()) return server.status();
   const absl::Status opened = Open(flags, factories, server->get());

@@ -52,17 +52,36 @@ absl::Status CheckVerify(const BenchOptions& options, const BenchPlan& plan) {
   return absl::OkStatus();
 }
 
+bool IsAccess(std::string_view name) {
+  for (const std::string_view known : {"read", "write", "randread", "randwrite", "rw", "randrw"}) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-absl::StatusOr<AccessPattern> ParseAccess(std::string_view name, int mix_percent) {
+absl::StatusOr<AccessPattern> ParseAccess(std::string_view name, std::optional<int> mix_percent) {
+  const bool is_mixed = name == "rw" || name == "randrw";
+  if (mix_percent && !is_mixed && IsAccess(name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", std::string(name), "\" has no mix of reads and writes: --mix is for rw and randrw"));
+  }
   if (name == "read") return AccessPattern{false, 100};
   if (name == "write") return AccessPattern{false, 0};
   if (name == "randread") return AccessPattern{true, 100};
   if (name == "randwrite") return AccessPattern{true, 0};
-  if (name == "rw") return AccessPattern{false, mix_percent};
-  if (name == "randrw") return AccessPattern{true, mix_percent};
+  if (is_mixed) return AccessPattern{name == "randrw", mix_percent.value_or(kDefaultMixPercent)};
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", std::string(name), "\" is none of read, write, randread, randwrite, rw, randrw"));
+}
+
+std::string DepthNote(const BenchOptions& options) {
+  if (options.queue_size == 0 || options.depth <= options.queue_size) return "";
+  return absl::StrCat("--depth ", options.depth, " is more than a virtqueue of ", options.uri,
+                      " holds: at most ", options.queue_size,
+                      " operations are in flight on each queue, and the latencies count the time "
+                      "that the others wait for their turn");
 }
 
 std::string_view AccessName(const AccessPattern& access) {

@@ -2,7 +2,7 @@
 //
 // What `vof bench` is asked to do, checked against what the device is.
 //
-//   BenchOptions options{.uri = "tcp://host/disk0", .access = *ParseAccess("randread", 70)};
+//   BenchOptions options{.uri = "tcp://host/disk0", .access = *ParseAccess("randread")};
 //   absl::StatusOr<BenchPlan> plan = PlanBench(options, {.capacity_bytes = ..., .block_bytes = 512,
 //   ...});
 //
@@ -27,8 +27,11 @@ struct AccessPattern {
 
   bool writes() const { return read_percent < 100; }
 };
-// `name`: read, write, randread, randwrite, rw, randrw; `mix_percent` of reads in the last two.
-absl::StatusOr<AccessPattern> ParseAccess(std::string_view name, int mix_percent);
+inline constexpr int kDefaultMixPercent = 70;
+// `name`: read, write, randread, randwrite, rw, randrw; `mix_percent` of reads in the last two, and
+// wrong usage with the others.
+absl::StatusOr<AccessPattern> ParseAccess(std::string_view name,
+                                          std::optional<int> mix_percent = {});
 std::string_view AccessName(const AccessPattern& access);
 
 struct BenchOptions {
@@ -37,6 +40,7 @@ struct BenchOptions {
   uint64_t block_bytes = 4096;
   uint64_t depth = 32;  // of each queue
   uint64_t queues = 1;
+  uint64_t queue_size = 0;  // of the smallest virtqueue once it is open; before, 0
   Nanoseconds time = 10 * kNanosecondsPerSecond;
   std::optional<uint64_t> operations = {};  // of all queues; then `time` is only a limit
   std::optional<uint64_t> span_bytes = {};  // the part of the device that is used, from its start
@@ -72,6 +76,9 @@ struct BenchPlan {
 // kInvalidArgument names the option, its value and the limit; kUnimplemented: writes to a read-only
 // device.
 absl::StatusOr<BenchPlan> PlanBench(const BenchOptions& options, const BenchDevice& device);
+
+// What to tell when virtqueues hold fewer requests than the depth asks for; empty when they do not.
+std::string DepthNote(const BenchOptions& options);
 
 }  // namespace vof
 

@@ -16,7 +16,7 @@ constexpr BenchDevice kDevice{.capacity_bytes = 1 << 20,
 BenchOptions Options(std::string_view access) {
   BenchOptions options;
   options.uri = "tcp://host/disk";
-  options.access = *ParseAccess(access, 70);
+  options.access = *ParseAccess(access);
   return options;
 }
 
@@ -29,12 +29,34 @@ void ExpectRefused(const BenchOptions& options, const BenchDevice& device, std::
 
 TEST(BenchOptionsTest, EveryAccessIsParsedAndNamed) {
   for (const char* name : {"read", "write", "randread", "randwrite", "rw", "randrw"}) {
-    const auto access = ParseAccess(name, 70);
+    const auto access = ParseAccess(name);
     ASSERT_TRUE(access.ok()) << name;
     EXPECT_EQ(AccessName(*access), name);
   }
-  EXPECT_EQ(ParseAccess("rw", 70)->read_percent, 70);
-  EXPECT_FALSE(ParseAccess("random", 70).ok());
+  EXPECT_EQ(ParseAccess("rw")->read_percent, 70);
+  EXPECT_EQ(ParseAccess("randrw", 30)->read_percent, 30);
+  EXPECT_FALSE(ParseAccess("random").ok());
+}
+
+TEST(BenchOptionsTest, AMixIsOfReadsAndWrites) {
+  for (const char* name : {"read", "write", "randread", "randwrite"}) {
+    const auto access = ParseAccess(name, 30);
+    EXPECT_NE(std::string(access.status().message()).find("--mix is for rw and randrw"),
+              std::string::npos)
+        << access.status();
+  }
+}
+
+TEST(BenchOptionsTest, ADepthThatIsNotReachedIsToldOf) {
+  BenchOptions options = Options("read");
+  options.depth = 64;
+  options.queue_size = 64;
+  EXPECT_EQ(DepthNote(options), "");
+  options.queue_size = 16;
+  const std::string note = DepthNote(options);
+  for (const char* part : {"--depth 64", "tcp://host/disk", "at most 16"}) {
+    EXPECT_NE(note.find(part), std::string::npos) << note;
+  }
 }
 
 TEST(BenchOptionsTest, RandomQueuesShareTheSpan) {

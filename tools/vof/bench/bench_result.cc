@@ -114,6 +114,7 @@ nlohmann::ordered_json BenchJson(const BenchOptions& options, const BenchResult&
   json["block_bytes"] = options.block_bytes;
   json["depth"] = options.depth;
   json["queues"] = options.queues;
+  json["queue_size"] = options.queue_size;
   json["seed"] = absl::StrCat(options.seed);  // may exceed what a number of JSON holds exactly
   json["elapsed_s"] =
       static_cast<double>(result.elapsed) / static_cast<double>(kNanosecondsPerSecond);

@@ -12,7 +12,8 @@ namespace {
 BenchOptions MixedOptions() {
   BenchOptions options;
   options.uri = "tcp://host/disk";
-  options.access = *ParseAccess("randrw", 70);
+  options.access = *ParseAccess("randrw");
+  options.queue_size = 128;
   return options;
 }
 
@@ -35,6 +36,7 @@ TEST(BenchResultTest, JsonHasRatesOfEachDirectionAndOfAll) {
   EXPECT_EQ(json["total"]["latency_ns"]["min"], 20'000);
   EXPECT_EQ(json["total"]["latency_ns"]["max"], 40'000);
   EXPECT_EQ(json["elapsed_s"], 2.0);
+  EXPECT_EQ(json["queue_size"], 128);
 }
 
 TEST(BenchResultTest, EmptyListsAreBracketsAndNothingDividesByZero) {
@@ -52,7 +54,7 @@ TEST(BenchResultTest, TextShowsOnlyTheDirectionsThatWereUsed) {
   EXPECT_NE(mixed.find("\nread "), std::string::npos) << mixed;
   EXPECT_NE(mixed.find("\nwrite "), std::string::npos) << mixed;
   EXPECT_NE(mixed.find("\nall "), std::string::npos) << mixed;
-  options.access = *ParseAccess("read", 70);
+  options.access = *ParseAccess("read");
   const std::string reads = BenchText(options, *result);
   EXPECT_EQ(reads.find("\nwrite "), std::string::npos) << reads;
   EXPECT_EQ(reads.find("\nall "), std::string::npos) << reads;

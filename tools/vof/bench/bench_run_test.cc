@@ -60,7 +60,7 @@ TEST_F(BenchRunTest, DoesAsManyOperationsAsAsked) {
 }
 
 TEST_F(BenchRunTest, VerifiesEverythingThatWasWritten) {
-  options_.access = *ParseAccess("write", 0);
+  options_.access = *ParseAccess("write");
   options_.operations = 1024;  // the whole disk, once
   options_.verify = true;
   const auto result = Run();
@@ -71,13 +71,13 @@ TEST_F(BenchRunTest, VerifiesEverythingThatWasWritten) {
 }
 
 TEST_F(BenchRunTest, FindsABlockThatSomethingElseWrote) {
-  options_.access = *ParseAccess("write", 0);
+  options_.access = *ParseAccess("write");
   options_.operations = 1024;
   options_.verify = true;
   Run();
   const std::vector<std::byte> other(4096, std::byte{0x77});
   ASSERT_TRUE(client_->Write(40960, other).ok());
-  options_.access = *ParseAccess("read", 0);
+  options_.access = *ParseAccess("read");
   const auto result = Run();
   EXPECT_EQ(result->checked_blocks, 1024u);
   EXPECT_EQ(result->mismatches, 1u);

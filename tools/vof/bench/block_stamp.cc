@@ -54,7 +54,8 @@ std::string_view StampErrorText(StampError error) {
     case StampError::kNone:
       return "as written";
     case StampError::kNotStamped:
-      return "holds no stamp: the write was lost, or something else wrote there";
+      return "holds no stamp: it was never written with --verify, or that write was lost, or "
+             "something else wrote there";
     case StampError::kChecksum:
       return "holds damaged data: the checksum does not match";
     case StampError::kOffset:

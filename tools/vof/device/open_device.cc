@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof/device/open_device.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/initiator_status.h"
 
@@ -28,10 +31,24 @@ absl::StatusOr<Uri> ResolveUri(const std::string& text, const VerbContext& conte
     return absl::InvalidArgumentError(
         absl::StrCat(text, " names no device: write scheme://HOST[:PORT]/NAME"));
   }
+  if (uri->port == 0 && uri->scheme != "loop") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        text, ": port 0 cannot be connected to; vof-target prints the port that it got"));
+  }
   if (const absl::Status fits = ApplyTo(context.flags, &uri->options); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(text, ": ", fits.message()));
   }
   return uri;
+}
+
+absl::Status CheckTwoDevices(std::string_view verb, const std::string& a, const std::string& b) {
+  const absl::StatusOr<Uri> first = ParseUri(a), second = ParseUri(b);
+  if (!first.ok() || !second.ok()) return absl::OkStatus();
+  const bool same_target = first->scheme == second->scheme && first->port == second->port &&
+                           absl::EqualsIgnoreCase(first->host, second->host);
+  if (!same_target || first->name != second->name) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(a, " and ", b, " are the same device: ", std::string(verb), " needs two"));
 }
 
 absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context) {
@@ -39,7 +56,7 @@ absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, Verb
   if (!uri.ok()) return uri.status();
   auto disk = BlkClient::Connect(*uri, &context->backends, {});
   if (!disk.ok()) return Explained(*uri, disk.status());
-  NoteFewerQueues((*disk)->device(), &context->output);
+  NoteShortfalls((*disk)->device(), &context->output);
   return disk;
 }
 
@@ -49,17 +66,24 @@ absl::StatusOr<std::unique_ptr<DeviceClient>> OpenDevice(const std::string& text
   if (!uri.ok()) return uri.status();
   auto device = DeviceClient::Connect(*uri, &context->backends, {});
   if (!device.ok()) return Explained(*uri, device.status());
-  NoteFewerQueues(**device, &context->output);
+  NoteShortfalls(**device, &context->output);
   return device;
 }
 
-void NoteFewerQueues(const DeviceClient& device, Output* output) {
-  const size_t wanted = device.uri().options.queues;
-  if (wanted <= device.num_queues()) return;
+void NoteShortfalls(const DeviceClient& device, Output* output) {
   Uri bare = device.uri();
   bare.options = UriOptions{};
-  output->Note(absl::StrCat(wanted, " virtqueues are wanted, ", FormatUri(bare), " has ",
-                            device.num_queues(), ": using ", device.num_queues()));
+  const UriOptions& wanted = device.uri().options;
+  if (wanted.queues > device.num_queues()) {
+    output->Note(absl::StrCat(wanted.queues, " virtqueues are wanted, ", FormatUri(bare), " has ",
+                              device.num_queues(), ": using ", device.num_queues()));
+  }
+  const std::vector<uint16_t>& sizes = device.info().queue_sizes;
+  const uint16_t size = *std::min_element(sizes.begin(), sizes.end());
+  if (wanted.queue_size > size) {
+    output->Note(absl::StrCat("virtqueues of the size ", wanted.queue_size, " are wanted, ",
+                              FormatUri(bare), " offers ", size, ": using ", size));
+  }
 }
 
 std::string AddressOf(const DeviceClient& device) {

@@ -89,13 +89,27 @@ TEST_F(CommandLineTest, ErrorsNameTheFlagAndSayWhatIsAllowed) {
   EXPECT_THAT(ErrorOf({"look", "x", "--count", "11"}), HasSubstr("from 1 to 10"));
   EXPECT_THAT(ErrorOf({"look", "x", "--count", "-1"}), HasSubstr("from 1 to 10"));
   EXPECT_THAT(ErrorOf({"look", "x", "--length", "2Q"}), HasSubstr("--length"));
-  EXPECT_THAT(ErrorOf({"look", "x", "--timeout", "0"}), HasSubstr("from 1ms to 24h"));
+  EXPECT_THAT(ErrorOf({"look", "x", "--timeout", "1us"}), HasSubstr("from 1ms to 24h, or 0"));
   EXPECT_THAT(ErrorOf({"look", "x", "--timeout", "25h"}), HasSubstr("from 1ms to 24h"));
   EXPECT_THAT(ErrorOf({"look", "x", "--dialect", "v6"}), HasSubstr("v5 or ref"));
   EXPECT_THAT(ErrorOf({"look"}), HasSubstr("URI"));
   EXPECT_THAT(ErrorOf({"look"}), HasSubstr("prog look --help"));
   EXPECT_THAT(ErrorOf({}), HasSubstr("prog --help"));
   EXPECT_THAT(ErrorOf({"sing"}), HasSubstr("prog --help"));
+}
+
+TEST_F(CommandLineTest, ATimeOutStandsForBothAndNoneForThatOfAnswers) {
+  UriOptions options;
+  ASSERT_TRUE(Parse({"look", "x", "--timeout", "2s"}).ok());
+  ASSERT_TRUE(ApplyTo(common_, &options).ok());
+  EXPECT_EQ(options.connect_timeout, Milliseconds(2000));
+  EXPECT_EQ(options.io_timeout, Milliseconds(2000));
+  options = {};
+  ASSERT_TRUE(Parse({"look", "x", "--timeout", "0"}).ok());
+  ASSERT_TRUE(ApplyTo(common_, &options).ok());
+  EXPECT_EQ(options.connect_timeout, UriOptions().connect_timeout);
+  EXPECT_EQ(options.io_timeout, 0);
+  EXPECT_THAT(Parse({"look", "--help"}).answer, HasSubstr("or 0 for no limit"));
 }
 
 TEST_F(CommandLineTest, AnUnknownFlagIsNamedBeforeWhatIsMissing) {

@@ -8,13 +8,20 @@
 namespace vof {
 namespace {
 
+// What a time-out may be; the help says it, too.
+std::string TimeoutForm() {
+  return absl::StrCat("from ", FormatDuration(kConnectTimeoutRange.shortest), " to ",
+                      FormatDuration(kConnectTimeoutRange.longest),
+                      ", or 0 for no limit of answers");
+}
+
 absl::Status SetTimeout(const std::string& text, CommonFlags* values) {
   const absl::StatusOr<Nanoseconds> timeout = ParseDuration(text);
   if (!timeout.ok()) return timeout.status();
-  if (*timeout < kConnectTimeoutRange.shortest || *timeout > kConnectTimeoutRange.longest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" is not from ", FormatDuration(kConnectTimeoutRange.shortest),
-                     " to ", FormatDuration(kConnectTimeoutRange.longest)));
+  const bool in_range =
+      *timeout >= kConnectTimeoutRange.shortest && *timeout <= kConnectTimeoutRange.longest;
+  if (*timeout != 0 && !in_range) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is not ", TimeoutForm()));
   }
   values->timeout = *timeout;
   return absl::OkStatus();
@@ -47,8 +54,8 @@ std::vector<Flag> CommonFlagsInto(CommonFlags* values) {
        .set = [values](const std::string& text) { return SetInitiatorName(text, values); }},
       {.names = "--timeout",
        .value_name = "DURATION",
-       .help = "how long to wait for a connection and for an answer, as 500ms or 10s (URI keys "
-               "connect_timeout and io_timeout)",
+       .help = absl::StrCat("how long to wait for a connection and for an answer, ", TimeoutForm(),
+                            " (URI keys connect_timeout, which 0 leaves alone, and io_timeout)"),
        .set = [values](const std::string& text) { return SetTimeout(text, values); }},
       {.names = "--dialect",
        .value_name = "v5|ref",
@@ -61,7 +68,8 @@ std::vector<Flag> CommonFlagsInto(CommonFlags* values) {
 absl::Status ApplyTo(const CommonFlags& flags, UriOptions* options) {
   if (flags.initiator_name) options->initiator_name = *flags.initiator_name;
   if (flags.dialect) options->dialect = *flags.dialect;
-  if (flags.timeout) options->connect_timeout = options->io_timeout = *flags.timeout;
+  if (flags.timeout) options->io_timeout = *flags.timeout;
+  if (flags.timeout.value_or(0) != 0) options->connect_timeout = *flags.timeout;
   return CheckUriOptions(*options);
 }
 

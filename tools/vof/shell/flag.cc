@@ -28,6 +28,15 @@ Flag ValueFlag(std::string names, std::string value_name, std::string help,
           .set = std::move(set)};
 }
 
+absl::StatusOr<uint64_t> ParseCount(const std::string& text, const CountRange& range) {
+  uint64_t count = 0;
+  if (absl::SimpleAtoi(text, &count) && count >= range.smallest && count <= range.largest) {
+    return count;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is not a whole number from ",
+                                                 range.smallest, " to ", range.largest));
+}
+
 }  // namespace
 
 Flag Argument(std::string name, std::string* value, std::string help) {
@@ -66,13 +75,14 @@ Flag DurationFlag(std::string names, Nanoseconds* value, std::string help) {
 
 Flag CountFlag(std::string names, const CountRange& range, uint64_t* value, std::string help) {
   return ValueFlag(std::move(names), "N", std::move(help), [range, value](const std::string& text) {
-    uint64_t count = 0;
-    if (!absl::SimpleAtoi(text, &count) || count < range.smallest || count > range.largest) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is not a whole number from ",
-                                                     range.smallest, " to ", range.largest));
-    }
-    *value = count;
-    return absl::OkStatus();
+    return Store(ParseCount(text, range), value);
+  });
+}
+
+Flag CountFlag(std::string names, const CountRange& range, std::optional<uint64_t>* value,
+               std::string help) {
+  return ValueFlag(std::move(names), "N", std::move(help), [range, value](const std::string& text) {
+    return Store(ParseCount(text, range), value);
   });
 }
 

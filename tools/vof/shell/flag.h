@@ -44,6 +44,8 @@ struct CountRange {
   uint64_t largest = UINT64_MAX;
 };
 Flag CountFlag(std::string names, const CountRange& range, uint64_t* value, std::string help);
+Flag CountFlag(std::string names, const CountRange& range, std::optional<uint64_t>* value,
+               std::string help);
 
 }  // namespace vof
 

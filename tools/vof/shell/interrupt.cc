@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof/shell/interrupt.h"
 
+#include <unistd.h>
+
 #include <atomic>
+
+#include "tools/common/exit_code.h"
 
 namespace vof {
 namespace {
@@ -11,7 +15,9 @@ namespace {
 constinit std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void OnSignal(int) { interrupted.store(true, std::memory_order_relaxed); }
+void OnSignal(int) {
+  if (interrupted.exchange(true, std::memory_order_relaxed)) _exit(ToInt(ExitCode::kFailed));
+}
 
 }  // namespace
 
@@ -19,8 +25,6 @@ InterruptWatch::InterruptWatch() {
   interrupted = false;
   struct sigaction action = {};
   action.sa_handler = OnSignal;
-  // After the first one the default action is back: the second one ends the program.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &previous_interrupt_);
   sigaction(SIGTERM, &action, &previous_terminate_);

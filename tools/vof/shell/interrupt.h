@@ -5,8 +5,8 @@
 //   InterruptWatch interrupt;                  // from here on; before it, a signal ends the
 //   program while (!interrupt.requested()) ...
 //
-// The first signal sets the flag, the second ends the program at once: nobody has to wait for a
-// target that does not answer. One object at a time.
+// The first signal sets the flag, the second ends the program at once with exit code 1: nobody has
+// to wait for a target that does not answer. One object at a time.
 #ifndef VOF_TOOLS_VOF_SHELL_INTERRUPT_H_
 #define VOF_TOOLS_VOF_SHELL_INTERRUPT_H_
 

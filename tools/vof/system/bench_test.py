@@ -117,6 +117,13 @@ class BenchTest(VofTestCase):
         self.assert_fails(vof_case.USAGE, ['bench', '--cpus', '4095', self.uri('mem')],
                           '--cpus', 'CPU 4095')
 
+    def test_a_depth_above_the_queue_size_is_a_note(self):
+        result = self.bench(*SHORT, '--depth', '64', self.uri('mem', '?queue_size=16'))
+        self.assertEqual((result['depth'], result['queue_size']), (64, 16))
+        self.assertIn('at most 16', result['notes'][0])
+        result = self.bench(*SHORT, '--depth', '16', self.uri('mem', '?queue_size=16'))
+        self.assertNotIn('notes', result)
+
     def test_both_ways_to_ask_for_more_queues_than_there_are(self):
         for arguments in (['--queues', '9', self.uri('mem')], [self.uri('mem', '?queues=9')]):
             with self.subTest(arguments):

@@ -71,6 +71,14 @@ class InfoTest(VofTestCase):
         self.assertNotIn('notes', self.json('info', self.uri('mem', '?queues=4')))
         self.assertNotIn('notes', self.json('info', '--quiet', wide))
 
+    def test_larger_queues_than_are_offered_are_a_note(self):
+        info = self.json('info', self.uri('mem', '?queue_size=2000'))
+        self.assertEqual(info['queues']['sizes'], [1024])
+        self.assertEqual(len(info['notes']), 1)
+        for part in ('2000', 'offers 1024'):
+            self.assertIn(part, info['notes'][0])
+        self.assertNotIn('notes', self.json('info', self.uri('mem', '?queue_size=1024')))
+
     def test_lists_are_lists_when_empty(self):
         out = self.ok('info', '--json', '--dialect', 'ref', self.uri('mem'))
         self.assertIn(b'"transport":[]', out)
@@ -202,9 +210,9 @@ class FailureTest(VofTestCase):
             sock.bind(('127.0.0.1', 0))
             sock.listen()
             uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk'
-            self.assert_fails(vof_case.TIMEOUT, ['info', '--timeout', '300ms', uri],
+            self.assert_fails(vof_case.CANNOT_CONNECT, ['info', '--timeout', '300ms', uri],
                               'what listens at 127.0.0.1:', 'may be no vof target')
-            self.assert_fails(vof_case.TIMEOUT, ['info', uri + '?connect_timeout=300ms'])
+            self.assert_fails(vof_case.CANNOT_CONNECT, ['info', uri + '?connect_timeout=300ms'])
 
     def test_services_that_are_no_targets(self):
         greetings = {'ssh': b'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' * 4,
@@ -212,13 +220,13 @@ class FailureTest(VofTestCase):
         for dialect in ('v5', 'ref'):
             for name, greeting in greetings.items():
                 with self.subTest(name, dialect=dialect):
-                    self.check_no_target(dialect, greeting, vof_case.FAILED)
+                    self.check_no_target(dialect, greeting)
             with self.subTest('closes', dialect=dialect):
-                self.check_no_target(dialect, b'', vof_case.FAILED)
+                self.check_no_target(dialect, b'')
         # MySQL: zeros where a target has the number of the command, which is 0.
-        self.check_no_target('v5', b'\x4a\0\0\0\n8.0.36\0' + bytes(60), vof_case.REFUSED)
+        self.check_no_target('v5', b'\x4a\0\0\0\n8.0.36\0' + bytes(60))
 
-    def check_no_target(self, dialect, greeting, code):
+    def check_no_target(self, dialect, greeting):
         with socket.socket() as sock:
             sock.bind(('127.0.0.1', 0))
             sock.listen()
@@ -235,7 +243,7 @@ class FailureTest(VofTestCase):
             out, error = process.communicate(timeout=vof_case.TIMEOUT_S)
             peer.close()
         self.assertEqual(out, b'', error)
-        self.assertEqual(process.returncode, code, error)
+        self.assertEqual(process.returncode, vof_case.CANNOT_CONNECT, error)
         self.assertIn(f'listens at {place}', error.decode())
         self.assertIn('vof target', error.decode())
 
@@ -257,6 +265,10 @@ class UsageTest(VofTestCase):
                           ['info', 'disk0'], ['info', 'tcp://127.0.0.1:1/'],
                           ['info', 'carrier-pigeon://host/disk'],
                           ['info', self.uri('mem', '?colour=blue')],
+                          ['bench', '--mix', '30', '--rw', 'read', self.uri('mem')],
+                          ['info', 'tcp://127.0.0.1:0/disk'],
+                          ['copy', self.uri('mem'), self.uri('mem', '?queues=2')],
+                          ['verify', self.uri('mem'), self.uri('mem')],
                           ['read', 'file', '--offset', '1'], ['verify', '-', self.uri('mem')]):
             with self.subTest(arguments):
                 self.assert_fails(vof_case.USAGE, arguments)

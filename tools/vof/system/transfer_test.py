@@ -12,6 +12,7 @@ import unittest
 
 from tools.vof.system import vof_case
 from tools.vof.system.vof_case import MIB, VofTestCase, random_bytes
+from tools.vof_target.target_process import TargetProcess
 
 
 class ReadWriteTest(VofTestCase):
@@ -236,6 +237,38 @@ class CopyTest(VofTestCase):
         self.assertIn('incomplete', error)
 
 
+    def test_interrupted_copy_to_a_target_that_hangs(self):
+        process = subprocess.Popen([vof_case.VOF, 'copy', '-', self.uri('mem')],
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(b'x' * (4 * MIB))
+        process.stdin.flush()
+        time.sleep(1)
+        self.target.signal(signal.SIGSTOP)
+        try:
+            process.stdin.write(b'y' * (4 * MIB))
+            process.stdin.flush()
+            time.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
+            self.assertIn(b'interrupted, waiting for the answers', process.stderr.readline())
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(vof_case.TIMEOUT_S), vof_case.FAILED)
+        finally:
+            self.target.signal(signal.SIGCONT)
+        process.stderr.close()
+        process.stdin.close()
+
+    def test_a_file_that_a_target_serves_is_not_overwritten(self):
+        image = self.path('served')
+        with TargetProcess(vof_case.TARGET, ['--listen', 'tcp://127.0.0.1:0', '--blk',
+                                             f'name=f,store=file,path={image},size=1M']) as target:
+            self.ok('write', '-q', target.uris[0], stdin=b'z' * MIB)
+            for arguments in (['copy', target.uris[0], image], ['copy', self.uri('small'), image],
+                              ['read', self.uri('small'), '--output', image]):
+                self.assert_fails(vof_case.FAILED, arguments, image, 'in use by a target')
+            self.assertEqual(self.content(image), b'z' * MIB)
+        self.ok('copy', '-q', self.uri('small'), image)
+
+
 class FlushDiscardTest(VofTestCase):
     """flush and discard."""
 
@@ -260,6 +293,8 @@ class FlushDiscardTest(VofTestCase):
 
     def test_discard_needs_a_range_that_fits(self):
         self.assert_fails(vof_case.USAGE, ['discard', self.uri('mem')], '--length')
+        self.assert_fails(vof_case.USAGE, ['discard', '--all', '--length', '1M', self.uri('mem')],
+                          'not both')
         self.assert_fails(vof_case.USAGE, ['discard', '--length', '100', self.uri('mem')],
                           'block size', '512')
         self.assert_fails(vof_case.USAGE, ['discard', '--offset', '64M', '--length', '512',

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
@@ -45,6 +46,16 @@ absl::Status TooSmall(const std::string& path, uint64_t has_bytes, uint64_t need
                                             HumanSize(needed_bytes), ") are to be written"));
 }
 
+// The lock that a target takes on what it serves. A file system without locks has none that
+// somebody could hold.
+absl::Status LockForWriting(const UniqueFd& fd, const std::string& path) {
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return absl::OkStatus();
+  return absl::UnknownError(absl::StrCat(
+      path,
+      " is in use by a target or another copy (its lock is held); nothing was written: write "
+      "to the device that serves it, or end that program first"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenForReading(
@@ -63,6 +74,8 @@ absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::Create(const std::st
   if (!fd.ok()) return FileError("create", path, errno);
   const absl::StatusOr<FileShape> shape = ShapeOf(fd, path);
   if (!shape.ok()) return shape.status();
+  // Before the file is truncated, and held until the endpoint goes.
+  if (const absl::Status locked = LockForWriting(fd, path); !locked.ok()) return locked;
   if (shape->is_block_device) {
     if (shape->size_bytes < size_bytes) return TooSmall(path, shape->size_bytes, size_bytes);
   } else if (ftruncate(fd.get(), 0) != 0 ||

@@ -23,7 +23,8 @@ class FileEndpoint final : public Endpoint {
   // Regular files and block devices; anything else is an error.
   static absl::StatusOr<std::unique_ptr<FileEndpoint>> OpenForReading(const std::string& path);
   // A regular file is created or truncated and gets `size_bytes`. A block device is opened as it is
-  // and must have room for them (kOutOfRange, naming both sizes).
+  // and must have room for them (kOutOfRange, naming both sizes). What a target serves, or another
+  // copy writes, is refused as it is; the endpoint holds the same lock (flock) while it lives.
   static absl::StatusOr<std::unique_ptr<FileEndpoint>> Create(const std::string& path,
                                                               uint64_t size_bytes);
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "tools/vof/transfer/unique_fd.h"
 
 namespace vof {
 namespace {
@@ -82,6 +85,31 @@ TEST(FileEndpointTest, FileThatShrinksIsAnError) {
   std::vector<std::byte> buffer(8192);
   const absl::Status read = (*file)->Read(0, buffer);
   EXPECT_NE(std::string(read.message()).find("ended at offset 100"), std::string::npos) << read;
+}
+
+TEST(FileEndpointTest, FileInUseStaysAsItIs) {
+  const std::string path = TestPath("in_use");
+  WriteFile(path, std::string(10'000, 'x'));
+  for (const int lock : {LOCK_EX, LOCK_SH}) {  // of a target that writes, and of one that reads
+    const UniqueFd target(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(flock(target.get(), lock), 0);
+    const auto refused = FileEndpoint::Create(path, 1);
+    EXPECT_NE(refused.status().message().find("in use by a target"), std::string::npos)
+        << refused.status();
+    EXPECT_EQ(std::filesystem::file_size(path), 10'000u);
+  }
+  EXPECT_EQ(FileEndpoint::Create(path, 1).status(), absl::OkStatus());
+}
+
+TEST(FileEndpointTest, FileThatIsWrittenIsLocked) {
+  const std::string path = TestPath("written");
+  const UniqueFd target(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  {
+    const auto file = FileEndpoint::Create(path, 1);
+    ASSERT_EQ(file.status(), absl::OkStatus());
+    EXPECT_NE(flock(target.get(), LOCK_EX | LOCK_NB), 0);
+  }
+  EXPECT_EQ(flock(target.get(), LOCK_EX | LOCK_NB), 0);
 }
 
 TEST(FileEndpointTest, SameFileIsSeenThroughLinks) {

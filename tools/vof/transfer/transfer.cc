@@ -132,7 +132,8 @@ absl::Status RunTransfer(PieceSource* source, PieceSink* sink, const TransferOpt
              source->Stop();
              sink->Stop();
            },
-       .tick = TickOf(options, [&] { return moved.total_bytes(); })});
+       .tick = TickOf(options, [&] { return moved.total_bytes(); }),
+       .on_slow_stop = options.on_slow_stop});
   counts->bytes = moved.total_bytes();
   counts->prefix_bytes = moved.prefix_bytes();
   counts->zero_bytes = sink->zero_bytes();
@@ -149,7 +150,8 @@ absl::StatusOr<std::optional<uint64_t>> FindDifference(Endpoint* a, Endpoint* b,
   const absl::Status compared =
       RunWorkers(options.depth, [&] { return comparison.Work(); },
                  {.stop = [&] { comparison.Stop(); },
-                  .tick = TickOf(options, [&] { return comparison.done_bytes(); })});
+                  .tick = TickOf(options, [&] { return comparison.done_bytes(); }),
+                  .on_slow_stop = options.on_slow_stop});
   counts->bytes = comparison.done_bytes();
   if (!compared.ok()) return compared;
   if (comparison.first_difference() == kNoDifference) return std::optional<uint64_t>();

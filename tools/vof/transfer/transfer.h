@@ -27,6 +27,9 @@ struct TransferOptions {
   // Called every 200 ms on the caller's thread with the bytes done so far; false stops. May be
   // empty.
   std::function<bool(uint64_t done_bytes)> tick = {};
+  // After `tick` stopped it: so many pieces are not answered yet, and are waited for. Once; may be
+  // empty.
+  std::function<void(int num_pieces)> on_slow_stop = {};
 };
 
 struct TransferCounts {

@@ -220,6 +220,7 @@ absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
   }
   const uint64_t total_bytes = opened->size_bytes == kUnknownSize ? 0 : opened->size_bytes;
   const MonotonicTime started = MonotonicNow();
+  options.on_slow_stop = hooks.on_slow_stop;
   if (hooks.tick) {
     options.tick = [&](uint64_t done_bytes) {
       return hooks.tick(done_bytes, total_bytes, MonotonicNow() - started);

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace vof {
 namespace {
 
@@ -44,19 +46,28 @@ absl::Status RunWorkers(int num_threads, const std::function<absl::Status()>& wo
     });
   }
   bool stopped = false;
+  int ticks_since_stop = 0;
   std::unique_lock lock(shared.mutex);
   while (!shared.changed.wait_for(lock, kTickInterval, [&] { return shared.running == 0; })) {
+    const int num_running = shared.running;
+    const bool failed = !shared.first_error.ok();
     lock.unlock();
+    if (stopped && ++ticks_since_stop == 1 && control.on_slow_stop) {
+      control.on_slow_stop(num_running);
+    }
     if (!stopped && control.tick && !control.tick()) {
-      stopped = true;
+      stopped = !failed;  // else it has stopped already, for a better reason
       control.stop();
     }
     lock.lock();
   }
   lock.unlock();
   for (std::thread& thread : threads) thread.join();
-  if (shared.first_error.ok() && stopped) return absl::CancelledError("interrupted");
-  return shared.first_error;
+  if (!stopped) return shared.first_error;
+  // Cancelled is what the stop makes of a worker.
+  const bool failed = !shared.first_error.ok() && !absl::IsCancelled(shared.first_error);
+  return absl::CancelledError(absl::StrCat(
+      "interrupted", failed ? absl::StrCat("; meanwhile: ", shared.first_error.message()) : ""));
 }
 
 }  // namespace vof

@@ -19,10 +19,13 @@ struct WorkerControl {
   std::function<void()> stop;
   // Called every 200 ms on the caller's thread (may be empty); false stops the work.
   std::function<bool()> tick;
+  // Called once on the caller's thread (may be empty) when `tick` has stopped the work and some of
+  // it does not end: on so many threads.
+  std::function<void(int num_running)> on_slow_stop = {};
 };
 
 // Runs `work` on `num_threads` threads. The first error stops the others and is returned;
-// kCancelled when `tick` stopped the work before it was done.
+// kCancelled when `tick` stopped the work before it was done, also if some of it then failed.
 absl::Status RunWorkers(int num_threads, const std::function<absl::Status()>& work,
                         const WorkerControl& control);
 

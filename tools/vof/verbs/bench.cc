@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/engine/initiator_status.h"
 #include "tools/common/size.h"
 #include "tools/config/cpu_list.h"
 #include "tools/vof/bench/bench_options.h"
@@ -26,7 +28,7 @@ namespace {
 // The command line, before it is understood.
 struct BenchFlags {
   std::string rw = "randread";
-  uint64_t mix_percent = 70;
+  std::optional<uint64_t> mix_percent;
   uint64_t spin_us = 0;
   uint64_t queues = 0;      // 0: as the URI says
   uint64_t operations = 0;  // 0: no limit
@@ -36,7 +38,9 @@ struct BenchFlags {
 
 absl::StatusOr<BenchOptions> Understand(const BenchFlags& flags) {
   BenchOptions options = flags.options;
-  const auto access = ParseAccess(flags.rw, static_cast<int>(flags.mix_percent));
+  std::optional<int> mix_percent;
+  if (flags.mix_percent) mix_percent = static_cast<int>(*flags.mix_percent);
+  const auto access = ParseAccess(flags.rw, mix_percent);
   if (!access.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--rw: ", access.status().message()));
   }
@@ -103,19 +107,21 @@ class BenchWatcher {
 };
 
 // What the program ends with when the figures are printed.
-absl::Status Verdict(const BenchResult& result, BlkClient* client) {
+absl::Status Verdict(const BenchOptions& options, const BenchResult& result, BlkClient* client) {
   if (result.mismatches > 0) {
     return DataDifferError(absl::StrCat(
-        result.mismatches, " of ", result.checked_blocks,
+        options.uri, ": ", result.mismatches, " of ", result.checked_blocks,
         " checked blocks hold wrong data; the first: ", result.mismatch_samples.front()));
   }
   if (result.errors == 0) return absl::OkStatus();
   for (size_t i = 0; i < client->num_queues(); ++i) {
     // Says more than the requests that ended with it, and has an exit code of its own.
-    if (const absl::Status lost = client->queue(i).status(); !lost.ok()) return lost;
+    const absl::Status lost = client->queue(i).status();
+    if (!lost.ok()) return WithContext(options.uri, lost);
   }
   return absl::UnknownError(
-      absl::StrCat(result.errors, " operations failed; the first: ", result.error_samples.front()));
+      absl::StrCat(options.uri, ": ", result.errors,
+                   " operations failed; the first: ", result.error_samples.front()));
 }
 
 absl::Status Measure(BlkClient* client, const BenchOptions& options, VerbContext* context) {
@@ -135,7 +141,7 @@ absl::Status Measure(BlkClient* client, const BenchOptions& options, VerbContext
   watcher.Clear();
   const absl::Status printed =
       context->output.Result(BenchJson(options, *result), BenchText(options, *result));
-  return printed.ok() ? Verdict(*result, client) : printed;
+  return printed.ok() ? Verdict(options, *result, client) : printed;
 }
 
 absl::Status Bench(const BenchFlags& flags, VerbContext* context) {
@@ -163,8 +169,11 @@ absl::Status Bench(const BenchFlags& flags, VerbContext* context) {
   for (const auto& thread : *reactors) client_options.reactors.push_back(thread->reactor());
   const auto client = BlkClient::Connect(*uri, &context->backends, std::move(client_options));
   if (!client.ok()) return client.status();
-  NoteFewerQueues((*client)->device(), &context->output);
+  NoteShortfalls((*client)->device(), &context->output);
   options->queues = (*client)->num_queues();
+  const std::vector<uint16_t>& sizes = (*client)->device().info().queue_sizes;
+  options->queue_size = *std::min_element(sizes.begin(), sizes.end());
+  if (const std::string note = DepthNote(*options); !note.empty()) context->output.Note(note);
   return Measure(client->get(), *options, context);
 }
 

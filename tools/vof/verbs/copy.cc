@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/vof/device/open_device.h"
 #include "tools/vof/verbs/transfer_verb.h"
 #include "tools/vof/verbs/verbs.h"
 
@@ -17,6 +18,8 @@ struct CopyOptions {
 };
 
 absl::Status Copy(const CopyOptions& options, VerbContext* context) {
+  const absl::Status two = CheckTwoDevices("a copy", options.source, options.destination);
+  if (!two.ok()) return two;
   const TransferJob job{.source = LocationOf(options.source),
                         .destination = LocationOf(options.destination),
                         .size_bytes = options.size_bytes,

@@ -20,12 +20,19 @@ struct DiscardOptions {
   bool zero = false;
 };
 
+// One of --length and --all.
+absl::Status CheckExtent(const DiscardOptions& options) {
+  if (options.all && options.size_bytes) {
+    return absl::InvalidArgumentError(
+        "--length and --all contradict each other: give one of them, not both");
+  }
+  if (options.all || options.size_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "say what to discard: --length SIZE, or --all for all from the offset on");
+}
+
 // The number of bytes to discard.
 absl::StatusOr<uint64_t> SizeToDiscard(const DiscardOptions& options, const BlkInfo& info) {
-  if (options.all == options.size_bytes.has_value()) {
-    return absl::InvalidArgumentError(
-        "say what to discard: --length SIZE, or --all for all from the offset on");
-  }
   if (options.offset_bytes > info.capacity_bytes ||
       options.size_bytes.value_or(0) > info.capacity_bytes - options.offset_bytes) {
     return absl::InvalidArgumentError(absl::StrCat("the range goes beyond the end of ", options.uri,
@@ -43,9 +50,7 @@ absl::StatusOr<uint64_t> SizeToDiscard(const DiscardOptions& options, const BlkI
 }
 
 absl::Status Discard(const DiscardOptions& options, VerbContext* context) {
-  if (options.all == options.size_bytes.has_value()) {
-    return SizeToDiscard(options, {}).status();
-  }
+  if (const absl::Status said = CheckExtent(options); !said.ok()) return said;
   const auto disk = OpenBlk(options.uri, context);
   if (!disk.ok()) return disk.status();
   const BlkInfo info = (*disk)->info();

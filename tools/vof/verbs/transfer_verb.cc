@@ -50,6 +50,12 @@ DeviceOpener OpenerFor(VerbContext* context) {
   };
 }
 
+void NoteSlowStop(int num_pieces, ProgressLine* progress, Output* output) {
+  progress->Clear();
+  output->Note(absl::StrCat("interrupted, waiting for the answers to ", num_pieces, " piece",
+                            num_pieces == 1 ? "" : "s", "; once more ends at once"));
+}
+
 absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
                              VerbContext* context) {
   Output& output = context->output;
@@ -63,16 +69,18 @@ absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
   const DeviceOpener open_device = OpenerFor(context);
   ProgressLine progress(!output.json() && !output.quiet());
   const auto tick = [&](uint64_t done, uint64_t total, Nanoseconds elapsed) {
+    if (interrupt->requested()) return false;
     progress.Show(FormatTransferProgress(done, total, elapsed));
-    return !interrupt->requested();
+    return true;
   };
   TransferSummary summary;
-  const absl::Status moved =
-      RunTransferJob(job,
-                     {.open_device = open_device,
-                      .on_open = [&] { interrupt = std::make_unique<InterruptWatch>(); },
-                      .tick = tick},
-                     &summary);
+  const absl::Status moved = RunTransferJob(
+      job,
+      {.open_device = open_device,
+       .on_open = [&] { interrupt = std::make_unique<InterruptWatch>(); },
+       .tick = tick,
+       .on_slow_stop = [&](int num_pieces) { NoteSlowStop(num_pieces, &progress, &output); }},
+      &summary);
   progress.Clear();
   if (to_stdout) return moved;
   if (!moved.ok()) {

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "tools/vof/shell/output.h"
+#include "tools/vof/shell/progress.h"
 #include "tools/vof/shell/verb.h"
 #include "tools/vof/transfer/transfer_job.h"
 
@@ -16,6 +18,9 @@ namespace vof {
 
 // `done_word` opens the report: "copied 64 MiB in 1.2 s". Standard output that takes the data takes
 // no report; together with --json that is wrong usage.
+// Tells the user who has interrupted that the target is waited for.
+void NoteSlowStop(int num_pieces, ProgressLine* progress, Output* output);
+
 absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
                              VerbContext* context);
 

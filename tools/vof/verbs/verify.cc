@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tools/common/size.h"
+#include "tools/vof/device/open_device.h"
 #include "tools/vof/shell/interrupt.h"
 #include "tools/vof/shell/progress.h"
 #include "tools/vof/transfer/file_endpoint.h"
@@ -43,6 +44,8 @@ struct Sides {
 };
 
 absl::StatusOr<Sides> OpenSides(const VerifyOptions& options, VerbContext* context) {
+  const absl::Status two = CheckTwoDevices("a comparison", options.first, options.second);
+  if (!two.ok()) return two;
   auto a = OpenSide(options.first, context);
   if (!a.ok()) return a.status();
   auto b = OpenSide(options.second, context);
@@ -99,15 +102,19 @@ std::string Explain(const VerifyOptions& options, const Sides& sides, const Verd
 }
 
 absl::StatusOr<std::optional<uint64_t>> Compare(const VerifyOptions& options, const Sides& sides,
-                                                uint64_t size_bytes, const Output& output) {
+                                                uint64_t size_bytes, Output* output) {
   const InterruptWatch interrupt;
-  ProgressLine progress(!output.json() && !output.quiet());
+  ProgressLine progress(!output->json() && !output->quiet());
   const MonotonicTime started = MonotonicNow();
   const TransferOptions transfer{
-      .depth = static_cast<int>(options.depth), .tick = [&](uint64_t done_bytes) {
-        progress.Show(FormatTransferProgress(done_bytes, size_bytes, MonotonicNow() - started));
-        return !interrupt.requested();
-      }};
+      .depth = static_cast<int>(options.depth),
+      .tick =
+          [&](uint64_t done_bytes) {
+            if (interrupt.requested()) return false;
+            progress.Show(FormatTransferProgress(done_bytes, size_bytes, MonotonicNow() - started));
+            return true;
+          },
+      .on_slow_stop = [&](int num_pieces) { NoteSlowStop(num_pieces, &progress, output); }};
   TransferCounts counts;
   return FindDifference(sides.a.get(), sides.b.get(), size_bytes, transfer, &counts);
 }
@@ -117,7 +124,7 @@ absl::Status Verify(const VerifyOptions& options, VerbContext* context) {
   if (!sides.ok()) return sides.status();
   const absl::StatusOr<uint64_t> size_bytes = SizeToCompare(options, *sides);
   if (!size_bytes.ok()) return size_bytes.status();
-  auto difference = Compare(options, *sides, *size_bytes, context->output);
+  auto difference = Compare(options, *sides, *size_bytes, &context->output);
   if (!difference.ok()) return difference.status();
   Verdict verdict{*size_bytes, SizesDiffer(options, *sides), *difference};
   if (verdict.equal() && verdict.sizes_differ) verdict.difference = verdict.size_bytes;
