@@ -158,6 +158,7 @@ class LostTargetTest(VofTestCase):
         self.assertEqual(process.returncode, vof_case.FAILED, error)
         result = json.loads(out)
         self.assertGreater(result['errors'], 0)
+        self.assertIn(self.uri('null'), result['error']['message'])
         self.assertGreater(result['total']['ops'], 0)
 
 
