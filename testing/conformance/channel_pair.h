@@ -45,8 +45,6 @@ struct ChannelPromises {
   static constexpr bool kRefusalsBreak = true;
   // The end of a peer is noticed although a message of it still waits for a receive.
   static constexpr bool kNoticesEndBehindMessages = true;
-  // Pairs that a test makes to find what they leave behind.
-  static constexpr int kManyPairs = 1000;
 };
 
 }  // namespace vof

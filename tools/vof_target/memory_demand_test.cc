@@ -40,7 +40,7 @@ TEST(MemoryDemandTest, DisksOfMemoryCountAndOthersDoNot) {
 TEST(MemoryDemandTest, EachReactorHasAPool) {
   TargetConfig config;
   config.pool_bytes.value = kGib;
-  config.reactors = {4, ""};
+  config.reactors.emplace(Setting<uint32_t>{4, ""});
   EXPECT_EQ(MemoryWarning(config, 4 * kGib), "");
   EXPECT_THAT(MemoryWarning(config, 4 * kGib - 1), HasSubstr("pools of 4 GiB"));
 }
