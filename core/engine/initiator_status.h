@@ -35,7 +35,7 @@ FailureKind FailureKindOf(const absl::Status& status);
 Cause FailureCauseOf(const absl::Status& status);
 
 // `what` was refused ("connect", "get_vq_size of virtqueue 3"). kPermissionDenied, kNotFound,
-// kUnimplemented or kFailedPrecondition, by cause.
+// kUnimplemented or kFailedPrecondition, by cause. The EIO of `ref` is no refusal: kDataLoss.
 absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion);
 absl::Status UnsupportedStatus(std::string_view text);    // kUnimplemented
 absl::Status TimedOutStatus(std::string_view text);       // kDeadlineExceeded
