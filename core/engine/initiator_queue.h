@@ -58,6 +58,7 @@ class InitiatorQueue {
   void Submit(InitiatorRequest* request) {
     request->error = RequestError::kNone;
     request->cause = Cause::kOk;
+    request->status = 0;
     request->used_length = 0;
     ++outstanding_;
     if (ended_ || draining_) [[unlikely]] {
@@ -134,6 +135,7 @@ class InitiatorQueue {
     if (options_.credits && !credits_.OnCompletion(completion.grant)) return WireError::kGrant;
     request->error = completion.ok() ? RequestError::kNone : RequestError::kRefused;
     request->cause = completion.cause;
+    request->status = completion.status;
     request->used_length = completion.used_length;
     Slot& slot = slots_[request->command_id];
     if (slot.sent_mark > consumed_bytes) [[unlikely]] {

@@ -44,6 +44,7 @@ struct InitiatorRequest {
   // --- The outcome, valid in `done` ---
   RequestError error = RequestError::kNone;
   Cause cause = Cause::kOk;
+  uint16_t status = 0;  // kRefused: the number that came, for people to read
   uint32_t used_length = 0;
 
   // --- The engine's ---

@@ -79,6 +79,13 @@ absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Complet
           ? absl::StrCat(View(V5::StatusName(completion.status)), ", status 0x",
                          absl::Hex(completion.status, absl::kZeroPad4))
           : absl::StrCat(View(Ref::StatusName(completion.status)), ", status ", completion.status);
+  // In `ref` that is how a request fails that the target did execute.
+  if (dialect == Dialect::kRef && completion.status == ref::status::kEio) {
+    return Tagged(
+        absl::StatusCode::kDataLoss,
+        absl::StrCat("the target could not do a ", View(what), ": I/O error (", number, ")"),
+        FailureKind::kNone, completion.cause);
+  }
   return Tagged(CodeOf(completion.cause),
                 absl::StrCat("the target refused ", View(what), ": ",
                              View(TextOf(dialect, completion.cause)), " (", number, ")"),

@@ -36,7 +36,7 @@ FailureKind FailureKindOf(const absl::Status& status);
 Cause FailureCauseOf(const absl::Status& status);
 
 // `what` was refused ("connect", "get_vq_size of virtqueue 3"). kPermissionDenied, kNotFound,
-// kUnimplemented or kFailedPrecondition, by cause.
+// kUnimplemented or kFailedPrecondition, by cause. The EIO of `ref` is no refusal: kDataLoss.
 absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion);
 // A request on `queue` ("virtqueue 3") had `limit` for its answer. kDeadlineExceeded.
 absl::Status LateRequestStatus(std::string_view queue, Nanoseconds limit);

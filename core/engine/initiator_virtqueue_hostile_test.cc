@@ -185,6 +185,12 @@ TEST_F(RefVirtqueueTest, AFailureStillBringsItsSegments) {
   EXPECT_TRUE(io.Ended(RequestError::kRefused));
   EXPECT_EQ(io.status, 's');
   EXPECT_FALSE(engine_->wants_close());
+  // EIO has no cause of its own, so only the number tells what happened.
+  EXPECT_EQ(io.request.status, 5);
+  const absl::Status status =
+      RefusedStatus(Dialect::kRef, "write", {.cause = io.request.cause, .status = 5});
+  EXPECT_EQ(status.message(), "the target could not do a write: I/O error (EIO, status 5)");
+  EXPECT_EQ(FailureKindOf(status), FailureKind::kNone) << "nothing was refused";
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 namespace vof {
 namespace {
 
+constexpr char kGoesDown[] = "the target goes down";
+
 bool SameNames(const ConnectBody& a, const ConnectBody& b) {
   return a.initiator_name == b.initiator_name && a.target_name == b.target_name;
 }
@@ -61,16 +63,23 @@ absl::Status TargetDirectory::AddDevice(std::string_view name, std::shared_ptr<D
 
 absl::Status TargetDirectory::RemoveDevice(std::string_view name) {
   std::shared_ptr<Device> device;  // released after the lock: its destructor may take time
-  std::lock_guard lock(mutex_);
-  const auto it = devices_.find(name);
-  if (it == devices_.end()) {
-    return absl::NotFoundError(absl::StrCat("no device named '", std::string(name), "' is served"));
+  Replies replies;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = devices_.find(name);
+    if (it == devices_.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("no device named '", std::string(name), "' is served"));
+    }
+    device = std::move(it->second.device);
+    devices_.erase(it);
+    const TargetSessions::Users* users = sessions_.UsersOf(device.get());
+    if (users != nullptr) {
+      for (TargetInstance* user : *users) user->Close();
+    }
+    RefuseWaiting(device.get(), {.cause = Cause::kUnknownName}, &replies);
   }
-  device = std::move(it->second.device);
-  devices_.erase(it);
-  for (auto& [id, instance] : instances_) {
-    if (instance->identity().device == device) instance->Close();
-  }
+  Post(std::move(replies));
   return absl::OkStatus();
 }
 
@@ -84,7 +93,7 @@ std::vector<std::string> TargetDirectory::DeviceNames() const {
 std::vector<TargetSessionInfo> TargetDirectory::Sessions() const {
   std::lock_guard lock(mutex_);
   std::vector<TargetSessionInfo> sessions;
-  for (const auto& [id, instance] : instances_) {
+  for (const auto& [id, instance] : sessions_.all()) {
     const InstanceIdentity& identity = instance->identity();
     sessions.push_back({.instance_id = id,
                         .dialect = identity.dialect,
@@ -100,7 +109,7 @@ std::vector<TargetSessionInfo> TargetDirectory::Sessions() const {
 
 size_t TargetDirectory::num_instances() const {
   std::lock_guard lock(mutex_);
-  return instances_.size();
+  return sessions_.size();
 }
 
 bool TargetDirectory::AdmitConnection() {
@@ -120,8 +129,13 @@ uint32_t TargetDirectory::num_connections() const {
   return num_connections_;
 }
 
-void TargetDirectory::ConnectControl(ConnectRequest request, std::shared_ptr<QueueLink> link,
-                                     ControlDone done) {
+uint64_t TargetDirectory::num_looks() const {
+  std::lock_guard lock(mutex_);
+  return num_looks_;
+}
+
+uint64_t TargetDirectory::ConnectControl(ConnectRequest request, std::shared_ptr<QueueLink> link,
+                                         ControlDone done) {
   AccessCheck access;
   {
     std::lock_guard lock(mutex_);
@@ -131,40 +145,88 @@ void TargetDirectory::ConnectControl(ConnectRequest request, std::shared_ptr<Que
   // Foreign code runs without our lock.
   if (access && !access(request.peer, request.body->initiator_name, request.body->target_name)) {
     link->executor->Post([done = std::move(done)] { done({.cause = Cause::kAccess}); });
-    return;
+    return 0;
   }
+  uint64_t ticket = 0;
   Replies replies;
   {
     std::lock_guard lock(mutex_);
-    TryConnect({std::move(request), std::move(link), std::move(done)}, &replies);
+    ticket = next_ticket_++;
+    TryConnect({ticket, std::move(request), std::move(link), std::move(done)}, &replies);
   }
   Post(std::move(replies));
+  return ticket;
+}
+
+void TargetDirectory::Withdraw(uint64_t ticket) {
+  std::optional<PendingConnect> withdrawn;  // destroyed after the lock: it is foreign code
+  std::lock_guard lock(mutex_);
+  withdrawn = waiting_.Take(ticket);
 }
 
 // Answers, or keeps `pending` until an instance is removed.
 void TargetDirectory::TryConnect(PendingConnect pending, Replies* replies) {
-  ControlGrant grant;
+  ++num_looks_;
   const auto it = devices_.find(pending.request.body->target_name);
-  if (it == devices_.end()) {
-    grant.cause = Cause::kUnknownName;
-  } else {
-    bool must_wait = false;
-    grant.cause = FindObstacle(pending.request, it->second, &must_wait, &grant.obstacle);
-    if (must_wait) {
-      pending_.push_back(std::move(pending));
-      return;
-    }
-    if (grant.cause == Cause::kOk) {
-      auto instance = MakeInstance(pending.request, it->second, pending.link);
-      grant.place = std::make_shared<ControlPlace>(this, std::move(instance));
-    }
+  if (draining_) {
+    return Answer(std::move(pending), {.cause = Cause::kLimit, .obstacle = kGoesDown}, replies);
   }
+  if (it == devices_.end()) {
+    return Answer(std::move(pending), {.cause = Cause::kUnknownName}, replies);
+  }
+  ControlGrant grant;
+  bool must_wait = false;
+  grant.cause = FindObstacle(pending.request, it->second, &must_wait, &grant.obstacle);
+  if (must_wait) return Wait(std::move(pending), it->second, replies);
+  if (grant.cause == Cause::kOk) {
+    auto instance = MakeInstance(pending.request, it->second, pending.link);
+    grant.place = std::make_shared<ControlPlace>(this, std::move(instance));
+  }
+  Answer(std::move(pending), std::move(grant), replies);
+}
+
+void TargetDirectory::Answer(PendingConnect pending, ControlGrant grant, Replies* replies) {
   replies->push_back({pending.link->executor,
                       [done = std::move(pending.done), grant = std::move(grant)] { done(grant); }});
 }
 
+// Only the newest Connect of a session waits: its initiator has given up the others, and each of
+// them would only be fenced by the next.
+void TargetDirectory::Wait(PendingConnect pending, const DeviceEntry& entry, Replies* replies) {
+  const uint64_t ticket = pending.ticket;
+  WaitingFor what{.device = entry.device.get(),
+                  .session = KeyOf(entry.device.get(), *pending.request.body),
+                  .whole_device = entry.exclusive};
+  auto older = waiting_.Add(ticket, std::move(what), std::move(pending));
+  if (!older.has_value()) return;
+  Answer(*std::move(older),
+         {.cause = Cause::kExclusiveUse, .obstacle = "a later Connect of its session came"},
+         replies);
+}
+
+void TargetDirectory::RefuseWaiting(const Device* device, const ControlGrant& grant,
+                                    Replies* replies) {
+  for (const uint64_t ticket : waiting_.WaitingAt(device)) {
+    Answer(*waiting_.Take(ticket), grant, replies);
+  }
+}
+
 void TargetDirectory::Post(Replies replies) {
   for (Reply& reply : replies) reply.executor->Post(std::move(reply.work));
+}
+
+// Whether one of `users` means to stay. One that has let go leaves at the latest now.
+bool TargetDirectory::FindOtherUser(const TargetSessions::Users& users, std::string* obstacle) {
+  for (TargetInstance* user : users) {
+    ++num_looks_;
+    if (user->has_let_go()) user->Close();
+    if (user->closing()) continue;
+    const InstanceIdentity& other = user->identity();
+    *obstacle = absl::StrCat("the device is in exclusive use by session ", other.id, " of ",
+                             Quoted(other.body.initiator_name), " at ", other.peer.address);
+    return true;
+  }
+  return false;
 }
 
 // Sets `must_wait` when the obstacle is an instance that is on its way out: one that this session
@@ -172,23 +234,19 @@ void TargetDirectory::Post(Replies replies) {
 // exclusive device who is leaving already.
 Cause TargetDirectory::FindObstacle(const ConnectRequest& request, const DeviceEntry& entry,
                                     bool* must_wait, std::string* obstacle) {
-  Cause cause = Cause::kOk;
-  for (auto& [id, instance] : instances_) {
-    const InstanceIdentity& other = instance->identity();
-    if (other.device != entry.device) continue;
-    const bool replaced = request.body->has_token() && SameNames(other.body, *request.body) &&
-                          EqualTokens(other.body.token, request.body->token);
-    if (replaced || (entry.exclusive && instance->has_let_go())) instance->Close();
-    if (replaced || (entry.exclusive && instance->closing())) {
-      *must_wait = true;
-    } else if (entry.exclusive) {
-      cause = Cause::kExclusiveUse;
-      *obstacle = absl::StrCat("the device is in exclusive use by session ", id, " of ",
-                               Quoted(other.body.initiator_name), " at ", other.peer.address);
-    }
+  const auto key = KeyOf(entry.device.get(), *request.body);
+  TargetInstance* const replaced = key.has_value() ? sessions_.Find(*key) : nullptr;
+  if (replaced != nullptr) {
+    replaced->Close();
+    *must_wait = true;
   }
-  if (*must_wait || cause != Cause::kOk) return cause;
-  if (instances_.size() < options_.max_instances) return Cause::kOk;
+  const auto* users = entry.exclusive ? sessions_.UsersOf(entry.device.get()) : nullptr;
+  if (users != nullptr && FindOtherUser(*users, obstacle)) {
+    *must_wait = false;
+    return Cause::kExclusiveUse;
+  }
+  *must_wait |= users != nullptr;
+  if (*must_wait || sessions_.size() < options_.max_instances) return Cause::kOk;
   *obstacle = absl::StrCat("the limit of ", options_.max_instances, " sessions is reached");
   return Cause::kLimit;
 }
@@ -206,17 +264,16 @@ std::shared_ptr<TargetInstance> TargetDirectory::MakeInstance(const ConnectReque
   identity.offered_features = OfferedFeatures(*entry.device, request.dialect, options_);
   identity.num_queues = std::min(entry.device->num_queues(), options_.max_queues_per_instance);
   identity.max_queue_size = LargestQueueSize(*entry.device, request.dialect);
-  const uint16_t id = identity.id;
   auto instance = std::make_shared<TargetInstance>(std::move(identity), std::move(link));
   instance->SetInlineSizes(options_.inline_request_bytes, options_.inline_completion_bytes);
-  instances_[id] = instance;
+  sessions_.Add(instance);
   return instance;
 }
 
 // Ids are used in turn, so that one that just ended is not taken for a new one by a late virtqueue.
 // kMaxInstances is far below the number of ids, so there is always a free one.
 uint16_t TargetDirectory::FreeInstanceId() {
-  while (next_instance_id_ == kControlInstanceId || instances_.count(next_instance_id_) > 0) {
+  while (next_instance_id_ == kControlInstanceId || sessions_.HasId(next_instance_id_)) {
     ++next_instance_id_;
   }
   return next_instance_id_++;
@@ -226,12 +283,12 @@ QueueGrant TargetDirectory::ConnectQueue(const ConnectRequest& request,
                                          std::shared_ptr<QueueLink> link) {
   QueueGrant grant;
   std::lock_guard lock(mutex_);
-  const auto it = instances_.find(request.instance_id);
-  if (it == instances_.end()) {
+  const std::shared_ptr<TargetInstance> found = sessions_.FindId(request.instance_id);
+  if (found == nullptr) {
     grant.cause = Cause::kNoInstance;
     return grant;
   }
-  TargetInstance& instance = *it->second;
+  TargetInstance& instance = *found;
   const InstanceIdentity& identity = instance.identity();
   grant.cause = CheckIdentity(request, identity);
   if (grant.cause != Cause::kOk) return grant;
@@ -243,7 +300,7 @@ QueueGrant TargetDirectory::ConnectQueue(const ConnectRequest& request,
   if (grant.cause != Cause::kOk) return grant;
   grant.queue_size =
       request.queue_size != 0 ? request.queue_size : instance.queue_size(request.queue_index);
-  grant.place = std::make_shared<QueuePlace>(this, it->second, request.queue_index);
+  grant.place = std::make_shared<QueuePlace>(this, found, request.queue_index);
   return grant;
 }
 
@@ -266,16 +323,21 @@ Cause TargetDirectory::CheckIdentity(const ConnectRequest& request,
 
 void TargetDirectory::NotifyConfigWritten(const TargetInstance& by) {
   std::lock_guard lock(mutex_);
-  for (auto& [id, instance] : instances_) {
-    if (instance.get() != &by && instance->identity().device == by.identity().device) {
-      instance->NotifyConfigChanged();
-    }
+  const auto* users = sessions_.UsersOf(by.identity().device.get());
+  if (users == nullptr) return;
+  for (TargetInstance* user : *users) {
+    if (user != &by) user->NotifyConfigChanged();
   }
 }
 
-void TargetDirectory::CloseAll() {
-  std::lock_guard lock(mutex_);
-  for (auto& [id, instance] : instances_) instance->Close();
+void TargetDirectory::BeginDrain() {
+  Replies replies;
+  {
+    std::lock_guard lock(mutex_);
+    draining_ = true;
+    RefuseWaiting(nullptr, {.cause = Cause::kLimit, .obstacle = kGoesDown}, &replies);
+  }
+  Post(std::move(replies));
 }
 
 void TargetDirectory::OnControlGone(const std::shared_ptr<TargetInstance>& instance) {
@@ -297,11 +359,16 @@ void TargetDirectory::OnQueueGone(const std::shared_ptr<TargetInstance>& instanc
   Post(std::move(replies));
 }
 
-// Whoever waited for it tries again, in the order of asking.
+// Whoever waited for it tries again, in the order of asking: a later life of the same session, and
+// those who want the device for themselves if this was its last user.
 void TargetDirectory::Remove(const std::shared_ptr<TargetInstance>& instance, Replies* replies) {
-  instances_.erase(instance->identity().id);
-  std::vector<PendingConnect> pending = std::exchange(pending_, {});
-  for (PendingConnect& connect : pending) TryConnect(std::move(connect), replies);
+  sessions_.Remove(instance.get());
+  const Device* device = instance->identity().device.get();
+  const bool device_is_free = sessions_.UsersOf(device) == nullptr;
+  const auto key = KeyOf(device, instance->identity().body);
+  for (const uint64_t ticket : waiting_.FreedBy(device, key, device_is_free)) {
+    TryConnect(*waiting_.Take(ticket), replies);
+  }
 }
 
 }  // namespace vof

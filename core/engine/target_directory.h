@@ -28,6 +28,8 @@
 #include "core/device/device.h"
 #include "core/engine/target_instance.h"
 #include "core/engine/target_options.h"
+#include "core/engine/target_sessions.h"
+#include "core/engine/waiting_list.h"
 
 namespace vof {
 
@@ -136,12 +138,23 @@ class TargetDirectory {
   uint32_t num_connections() const;
 
   // Posts `done` to link->executor, as soon as a replaced session or a closing user of an exclusive
-  // device has drained. The grant in it ends the instance if nobody takes it.
-  void ConnectControl(ConnectRequest request, std::shared_ptr<QueueLink> link, ControlDone done);
+  // device has drained. The grant in it ends the instance if nobody takes it. One Connect of a
+  // session waits at a time: a later one takes its place, and it is refused.
+  // Returns a ticket for Withdraw.
+  uint64_t ConnectControl(ConnectRequest request, std::shared_ptr<QueueLink> link,
+                          ControlDone done);
+  // The connection has ended: nobody waits any more. `done` is not called unless it was posted
+  // already, in which case this does nothing.
+  void Withdraw(uint64_t ticket);
   QueueGrant ConnectQueue(const ConnectRequest& request, std::shared_ptr<QueueLink> link);
   // `by` wrote to the configuration of its device: the other instances of it get a change event.
   void NotifyConfigWritten(const TargetInstance& by);
-  void CloseAll();
+  // The target goes down: from now on no session begins, and none that waits to begin waits on.
+  void BeginDrain();
+
+  // --- For tests ---
+  // Sessions and waiting Connects looked at so far, to hold against the number of Connects.
+  uint64_t num_looks() const;
 
  private:
   friend class ControlPlace;
@@ -152,6 +165,7 @@ class TargetDirectory {
     AccessCheck access;
   };
   struct PendingConnect {
+    uint64_t ticket;
     ConnectRequest request;
     std::shared_ptr<QueueLink> link;
     ControlDone done;
@@ -168,6 +182,11 @@ class TargetDirectory {
   void TryConnect(PendingConnect pending, Replies* replies);
   Cause FindObstacle(const ConnectRequest& request, const DeviceEntry& entry, bool* must_wait,
                      std::string* obstacle);
+  bool FindOtherUser(const TargetSessions::Users& users, std::string* obstacle);
+  void Wait(PendingConnect pending, const DeviceEntry& entry, Replies* replies);
+  // Of one device; null: of all.
+  void RefuseWaiting(const Device* device, const ControlGrant& grant, Replies* replies);
+  static void Answer(PendingConnect pending, ControlGrant grant, Replies* replies);
   std::shared_ptr<TargetInstance> MakeInstance(const ConnectRequest& request,
                                                const DeviceEntry& entry,
                                                std::shared_ptr<QueueLink> link);
@@ -182,8 +201,11 @@ class TargetDirectory {
   const TargetOptions options_;
   mutable std::mutex mutex_;
   std::map<std::string, DeviceEntry, std::less<>> devices_;
-  std::map<uint16_t, std::shared_ptr<TargetInstance>> instances_;
-  std::vector<PendingConnect> pending_;  // wait for an instance to go
+  TargetSessions sessions_;
+  WaitingList<PendingConnect> waiting_;
+  uint64_t next_ticket_ = 1;
+  bool draining_ = false;
+  uint64_t num_looks_ = 0;
   uint16_t next_instance_id_ = 0;
   uint32_t num_connections_ = 0;
 };

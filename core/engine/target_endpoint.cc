@@ -28,6 +28,7 @@ TargetEndpoint::TargetEndpoint(const EngineHost& host, TargetDirectory* director
 
 TargetEndpoint::~TargetEndpoint() {
   handle_->endpoint = nullptr;
+  StopWaiting();
   if (admitted_) directory_->ReleaseConnection();
 }
 
@@ -100,10 +101,11 @@ void TargetEndpoint::OnConnect(std::optional<std::span<const std::byte, kConnect
 
 void TargetEndpoint::ConnectControl(ConnectRequest request) {
   if (!request.body.has_value()) return Refuse(Cause::kNamesDiffer);
-  directory_->ConnectControl(std::move(request), link_,
-                             [handle = handle_](const ControlGrant& grant) {
-                               if (handle->endpoint) handle->endpoint->OnControlGranted(grant);
-                             });
+  ticket_ = directory_->ConnectControl(std::move(request), link_,
+                                       [handle = handle_](const ControlGrant& grant) {
+                                         if (handle->endpoint)
+                                           handle->endpoint->OnControlGranted(grant);
+                                       });
 }
 
 // The grant ends the instance again if this connection has ended meanwhile.
@@ -177,12 +179,18 @@ void TargetEndpoint::Refuse(Cause cause, std::string why) {
 }
 
 void TargetEndpoint::CloseWithoutAnswer(std::string reason) {
+  StopWaiting();
   phase_ = Phase::kClosing;
   end_reason_ = std::move(reason);
   if (hooks_.wake) hooks_.wake();
 }
 
+void TargetEndpoint::StopWaiting() {
+  if (phase_ == Phase::kWaiting) directory_->Withdraw(ticket_);
+}
+
 void TargetEndpoint::OnClosed() {
+  StopWaiting();
   if (link_->queue != nullptr) {
     TargetEvent event = NewEvent(link_->queue->is_control_queue() ? TargetEventKind::kSessionEnded
                                                                   : TargetEventKind::kQueueEnded);

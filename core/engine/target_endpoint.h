@@ -115,6 +115,8 @@ class TargetEndpoint {
   void ConnectControl(ConnectRequest request);
   void ConnectQueue(const ConnectRequest& request);
   void OnControlGranted(const ControlGrant& grant);
+  // What nobody waits for any more must not begin a session.
+  void StopWaiting();
   void Refuse(Cause cause, std::string why = "");
   TargetEvent NewEvent(TargetEventKind kind) const;
   void Tell(const TargetEvent& event) const {
@@ -133,6 +135,7 @@ class TargetEndpoint {
   Phase phase_ = Phase::kCollecting;
   Dialect dialect_ = Dialect::kV5;
   Command connect_;
+  uint64_t ticket_ = 0;  // while kWaiting
   std::array<std::byte, kHeaderBytes> refusal_{};
   std::string end_reason_;
   TargetObserver observer_;

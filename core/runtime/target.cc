@@ -119,6 +119,7 @@ bool TargetServer::Drain(Nanoseconds limit) {
   if (shards_ == nullptr) return true;
   const MonotonicTime deadline = DeadlineAfter(MonotonicNow(), limit);
   CloseListeners();
+  shards_->directory().BeginDrain();
   while (true) {
     shards_->DrainSome(limit / 2);
     if (shards_->num_connections() == 0) return true;

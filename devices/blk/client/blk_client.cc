@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/wire/ref.h"
-#include "core/wire/v5.h"
 #include "devices/blk/client/blk_transfer.h"
 
 namespace vof {
@@ -44,10 +42,11 @@ std::string_view VerbOf(uint32_t type) {
 
 bool HasRange(uint32_t type) { return type != kBlkTypeFlush && type != kBlkTypeGetId; }
 
-absl::Status RefusedByTarget(Dialect dialect, std::string_view what, Cause cause) {
+absl::Status RefusedByTarget(Dialect dialect, std::string_view what,
+                             const BlkTransfer::Outcome& outcome) {
   Completion completion;
-  completion.cause = cause;
-  completion.status = dialect == Dialect::kV5 ? V5::ToWire(cause) : Ref::ToWire(cause);
+  completion.cause = outcome.cause;
+  completion.status = outcome.status;
   return RefusedStatus(dialect, what, completion);
 }
 
@@ -163,7 +162,7 @@ absl::Status BlkClient::Run(BlkTransfer* transfer, BlkClientQueue* queue,
       return TimedOutStatus(text);
     case BlkError::kRefused:
       return WithContext(BareUri(*device_),
-                         RefusedByTarget(device_->info().dialect, what, outcome.cause));
+                         RefusedByTarget(device_->info().dialect, what, outcome));
     case BlkError::kLost:
     case BlkError::kCancelled:
       return WithContext(text, LostReason(*queue));

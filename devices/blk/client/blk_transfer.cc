@@ -63,7 +63,11 @@ void BlkTransfer::SendNext(Step* step) {
 void BlkTransfer::OnDone(Step* step) {
   --in_flight_;
   if (step->io.error != BlkError::kNone && outcome_.error == BlkError::kNone) {
-    outcome_ = {step->io.error, step->io.request.cause, step->offset_bytes, step->length_bytes};
+    outcome_ = {.error = step->io.error,
+                .cause = step->io.request.cause,
+                .status = step->io.request.status,
+                .offset_bytes = step->offset_bytes,
+                .length_bytes = step->length_bytes};
   }
   if (outcome_.error == BlkError::kNone && has_more()) {
     SendNext(step);

@@ -37,6 +37,7 @@ class BlkTransfer {
   struct Outcome {
     BlkError error = BlkError::kNone;
     Cause cause = Cause::kOk;   // kRefused: why
+    uint16_t status = 0;        // kRefused: the number that came
     uint64_t offset_bytes = 0;  // of the request that failed
     uint64_t length_bytes = 0;
   };

@@ -109,6 +109,9 @@ TEST(OutputTest, InitiatorSaysWhichExitCodeFits) {
   Completion refused;
   refused.cause = Cause::kUnknownName;
   EXPECT_EQ(ExitCodeOfStatus(RefusedStatus(Dialect::kV5, "connect", refused)), ExitCode::kRefused);
+  refused.status = 5;
+  EXPECT_EQ(ExitCodeOfStatus(RefusedStatus(Dialect::kRef, "write", refused)), ExitCode::kFailed)
+      << "EIO: the work failed";
   EXPECT_EQ(ExitCodeOfStatus(WithContext("tcp://x", TimedOutStatus("no answer"))),
             ExitCode::kTimeout);
 }
