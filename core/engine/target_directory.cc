@@ -11,6 +11,7 @@
 namespace vof {
 namespace {
 
+// With a cause that says "later": no limit is reached.
 constexpr char kGoesDown[] = "the target goes down";
 
 bool SameNames(const ConnectBody& a, const ConnectBody& b) {
@@ -169,7 +170,8 @@ void TargetDirectory::TryConnect(PendingConnect pending, Replies* replies) {
   ++num_looks_;
   const auto it = devices_.find(pending.request.body->target_name);
   if (draining_) {
-    return Answer(std::move(pending), {.cause = Cause::kLimit, .obstacle = kGoesDown}, replies);
+    return Answer(std::move(pending), {.cause = Cause::kExclusiveUse, .obstacle = kGoesDown},
+                  replies);
   }
   if (it == devices_.end()) {
     return Answer(std::move(pending), {.cause = Cause::kUnknownName}, replies);
@@ -335,7 +337,7 @@ void TargetDirectory::BeginDrain() {
   {
     std::lock_guard lock(mutex_);
     draining_ = true;
-    RefuseWaiting(nullptr, {.cause = Cause::kLimit, .obstacle = kGoesDown}, &replies);
+    RefuseWaiting(nullptr, {.cause = Cause::kExclusiveUse, .obstacle = kGoesDown}, &replies);
   }
   Post(std::move(replies));
 }

@@ -21,8 +21,8 @@ TargetEndpoint::TargetEndpoint(const EngineHost& host, TargetDirectory* director
       deadline_(DeadlineAfter(now, directory->options().handshake_timeout)) {
   handle_->endpoint = this;
   if (!admitted_) {
-    CloseWithoutAnswer("more than " + std::to_string(directory->options().max_connections) +
-                       " connections");
+    CloseWithoutAnswer("the limit of " + std::to_string(directory->options().max_connections) +
+                       " connections is reached");
   }
 }
 
@@ -203,6 +203,7 @@ void TargetEndpoint::OnClosed() {
     TargetEvent event = NewEvent(TargetEventKind::kConnectionUnused);
     if (end_reason_.empty()) end_reason_ = "closed before a complete Connect";
     event.why = end_reason_;
+    if (!admitted_) event.cause = Cause::kLimit;
     Tell(event);
   }
   phase_ = Phase::kClosed;

@@ -39,7 +39,8 @@ struct TargetEvent {
   uint16_t instance_id = kControlInstanceId;  // of the session, once it has one
   uint16_t queue_index = 0;                   // of a virtqueue
   Cause cause = Cause::kOk;                   // of a refusal: the true one, even where the wire
-                                              // has one number for several
+                                              // has one number for several; kLimit also of a
+                                              // connection too many, which gets no answer
   EndCause end = EndCause::kNone;             // of an end
   std::string peer;                           // "192.0.2.7:40000"
   std::string initiator_name, target_name;    // empty: it did not say

@@ -95,6 +95,23 @@ TEST(TargetEventsLimitTest, ALimitIsNamedWithItsValue) {
   EXPECT_NE(line.find("the limit of 1 sessions is reached"), std::string::npos) << line;
 }
 
+TEST(TargetEventsLimitTest, AConnectionTooManyIsToldApartFromOthersUnused) {
+  TargetHarness target({}, {.max_connections = 1});
+  auto first = target.NewPeer();
+  auto second = target.NewPeer();
+  TargetEvent last;
+  for (RawPeer* peer : {first.get(), second.get()}) {
+    peer->engine().endpoint().set_observer([&](const TargetEvent& event) { last = event; });
+  }
+  second->Run();
+  EXPECT_EQ(last.kind, TargetEventKind::kConnectionUnused);
+  EXPECT_EQ(last.cause, Cause::kLimit);
+  EXPECT_EQ(last.why, "the limit of 1 connections is reached");
+  first->Close();
+  EXPECT_EQ(last.kind, TargetEventKind::kConnectionUnused);
+  EXPECT_EQ(last.cause, Cause::kOk);
+}
+
 TEST_F(TargetEventsTest, NamesCannotForgeLines) {
   auto peer = Control(MakeBody("x\nsession 1 of \"disk\" accepted\x1b[2J", "disk\r\n", 1));
   const std::string line = LastLine();

@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -215,8 +216,18 @@ absl::Status FileHandle::Resize(uint64_t size_bytes) {
     }
   }
   if (status.ok()) status = ChangeSize(size_bytes);
+  if (status.ok() && size_bytes <= cut_at_bytes_.load()) cut_at_bytes_.store(kNotCut);
   size_bytes_.store(status.ok() ? size_bytes : old_bytes);
   return status;
+}
+
+void FileHandle::NoteEnd(uint64_t end_bytes) {
+  if (end_bytes >= size_bytes()) return;  // Resize has cut it
+  // The read may have begun behind the end. (By now the file may be longer again.)
+  const absl::StatusOr<uint64_t> actual = ActualSize();
+  if (actual.ok()) end_bytes = std::min(end_bytes, *actual);
+  uint64_t before = cut_at_bytes_.load();
+  while (end_bytes < before && !cut_at_bytes_.compare_exchange_weak(before, end_bytes)) continue;
 }
 
 absl::Status FileHandle::ChangeSize(uint64_t size_bytes) {

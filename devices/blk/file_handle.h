@@ -83,7 +83,19 @@ class FileHandle {
   bool lost_writes() const { return lost_writes_.load(std::memory_order_relaxed); }
   void SetLostWrites() { lost_writes_.store(true, std::memory_order_relaxed); }
 
+  // The file was found to end at `end_bytes` or before although the disk goes on: somebody has cut
+  // it. Writes make it longer again, with zeros where data was, so reads beyond this end fail from
+  // now on. Cured by opening the file again, or by a Resize that takes the lost range off the disk.
+  void NoteEnd(uint64_t end_bytes);
+  // Whether `operation` reads what a cut took away.
+  bool IsCutOff(const StoreOperation& operation) const {
+    return operation.verb == StoreVerb::kRead && operation.offset_bytes + operation.length_bytes >
+                                                     cut_at_bytes_.load(std::memory_order_relaxed);
+  }
+
  private:
+  static constexpr uint64_t kNotCut = UINT64_MAX;
+
   FileHandle(const FileStoreOptions& options, int lock_fd, int fd)
       : options_(options), lock_fd_(lock_fd), fd_(fd) {}
   absl::Status Inspect();
@@ -105,6 +117,7 @@ class FileHandle {
   uint32_t optimal_io_bytes_ = 0;
   std::atomic<uint64_t> size_bytes_ = 0;
   std::atomic<bool> lost_writes_ = false;
+  std::atomic<uint64_t> cut_at_bytes_ = kNotCut;
   FileReach reach_;
 };
 

@@ -35,6 +35,7 @@ bool FileOperation::Start(StoreOperation* operation, FileRules* rules) {
   rules_ = rules;
   needs_bounce_ = sync_failed_ = false;
   retries_ = error_ = 0;
+  end_found_bytes_.reset();
   offset_bytes_ = remaining_bytes_ = 0;
   range_index_ = 0;
   switch (operation->verb) {
@@ -223,7 +224,9 @@ bool FileOperation::OnTransfer(uint32_t bytes) {
   if (progress == 0) {
     // The file ends before the disk does: somebody has cut it.
     error_ = 0;
-    return operation_->verb == StoreVerb::kRead ? Finish(StoreStatus::kIoError) : Retry();
+    if (operation_->verb != StoreVerb::kRead) return Retry();
+    end_found_bytes_ = offset_bytes_;
+    return Finish(StoreStatus::kIoError);
   }
   retries_ = 0;
   TakeProgress(progress);

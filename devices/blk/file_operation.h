@@ -20,6 +20,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/base/buffer.h"
@@ -69,15 +70,17 @@ class FileOperation {
   // `result` is what the call of the last step returned: bytes, or a negated errno. True: finished,
   // and the status of the operation is set.
   bool OnResult(int32_t result);
-  // Finishes without another call.
-  void Abort(StoreStatus status) {
-    error_ = EIO;
+  // Finishes without another call. `error` is for StoreError.
+  void Abort(StoreStatus status, int error = EIO) {
+    error_ = error;
     Finish(status);
   }
 
   StoreOperation* operation() const { return operation_; }
   // The last result was the failure of a sync: data that was acknowledged may be lost.
   bool sync_failed() const { return sync_failed_; }
+  // Where a read found the end of the file.
+  std::optional<uint64_t> end_found_bytes() const { return end_found_bytes_; }
 
  private:
   enum class Stage : uint8_t { kTransfer, kAllocate, kZero, kSync };
@@ -109,6 +112,7 @@ class FileOperation {
   Stage stage_ = Stage::kTransfer;
   bool needs_bounce_ = false;
   bool sync_failed_ = false;
+  std::optional<uint64_t> end_found_bytes_;
   int retries_ = 0;
   int error_ = 0;              // of the last call that failed
   uint64_t offset_bytes_ = 0;  // of what is still to be done

@@ -158,6 +158,9 @@ void BasicFileQueue<Ring>::Start(Slot* slot, StoreOperation* operation) {
   if (!IsInside(*operation, file_->size_bytes()) || flush_is_hopeless) {
     slot->file_operation.Abort(StoreStatus::kIoError);
     finished = true;
+  } else if (file_->IsCutOff(*operation)) {
+    slot->file_operation.Abort(StoreStatus::kIoError, /*error=*/0);
+    finished = true;
   }
   if (finished) return finished_.Push(slot);
   slot->change_end_bytes = EndOfChange(*operation);
@@ -212,6 +215,7 @@ template <typename Ring>
 void BasicFileQueue<Ring>::OnResult(Slot* slot, int32_t result) {
   if (slot->file_operation.OnResult(result)) {
     if (slot->file_operation.sync_failed()) file_->SetLostWrites();
+    if (const auto end = slot->file_operation.end_found_bytes()) file_->NoteEnd(*end);
     Finish(slot);
   } else {
     ready_.Push(slot);

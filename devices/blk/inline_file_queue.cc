@@ -58,9 +58,11 @@ void InlineFileQueue::Run(StoreOperation* operation) {
   if (!IsInside(*operation, file_->size_bytes()) || flush_is_hopeless) {
     return file_operation_.Abort(StoreStatus::kIoError);
   }
+  if (file_->IsCutOff(*operation)) return file_operation_.Abort(StoreStatus::kIoError, /*error=*/0);
   if (finished) return;
   while (!file_operation_.OnResult(Result(file_->fd(), file_operation_.Next()))) continue;
   if (file_operation_.sync_failed()) file_->SetLostWrites();
+  if (const auto end = file_operation_.end_found_bytes()) file_->NoteEnd(*end);
 }
 
 }  // namespace vof

@@ -32,8 +32,11 @@ std::string DescribeStoreError(const StoreError& error) {
             std::to_string(error.offset_bytes);
   }
   return text + ": " +
-         (error.error == 0 ? std::string("the file ends before the disk does")
-                           : std::generic_category().message(error.error));
+         (error.error == 0
+              ? std::string(
+                    "the file ends before the disk does: it was cut while it was served; what "
+                    "is beyond cannot be read before the file is opened again")
+              : std::generic_category().message(error.error));
 }
 
 }  // namespace vof

@@ -18,7 +18,7 @@ struct StoreError {
   StoreVerb verb = StoreVerb::kFlush;
   uint64_t offset_bytes = 0;  // where it failed; not of a flush
   uint64_t length_bytes = 0;  // what was still to be done there
-  int error = 0;              // errno; 0: the file ends there, somebody has cut it
+  int error = 0;              // errno; 0: somebody has cut the file, there or before
 };
 
 // Called on the reactor of the queue; must not block.

@@ -137,6 +137,27 @@ TEST(FileStoreTest, AFileThatWasCutUnderneathNeverReadsAsGood) {
                           [](std::byte b) { return b == std::byte{0}; }));
 }
 
+// A write makes a file that was cut as long as before, with zeros where data was.
+TEST(FileStoreTest, WhatACutTookAwayStaysUnreadableAfterWrites) {
+  for (const FileIo io : {FileIo::kAuto, FileIo::kUring}) {
+    TempFile image("/dev/shm");  // kAuto: by plain calls
+    Disk disk = MakeDisk({.path = image.path(), .io = io, .create_size_bytes = kDiskBytes});
+    BlkDriverDouble driver(disk.queue.get());
+    const uint64_t last = kDiskBytes / 512 - 1;
+    ASSERT_EQ(driver.Run(BlkWriteRequest(16, PatternBytes(512, 1)), 1).status(), kBlkStatusOk);
+    ASSERT_EQ(truncate(image.path().c_str(), 4096), 0);
+    EXPECT_EQ(driver.Run(BlkReadRequest(16), 513).status(), kBlkStatusIoError);
+    EXPECT_EQ(driver.Run(BlkWriteRequest(last, PatternBytes(512, 1)), 1).status(), kBlkStatusOk);
+    EXPECT_EQ(driver.Run(BlkReadRequest(16), 513).status(), kBlkStatusIoError);
+    EXPECT_EQ(driver.Run(BlkReadRequest(7), 1025).status(), kBlkStatusIoError) << "across";
+    EXPECT_EQ(driver.Run(BlkReadRequest(0), 4097).status(), kBlkStatusOk) << "below the cut";
+    // The disk without the lost range, and with a new one: its zeros are nobody's data.
+    ASSERT_TRUE(disk.device->Resize(4096).ok());
+    ASSERT_TRUE(disk.device->Resize(kDiskBytes).ok());
+    EXPECT_EQ(driver.Run(BlkReadRequest(16), 513).status(), kBlkStatusOk);
+  }
+}
+
 TEST(FileStoreTest, AFileThatMayNotGrowAnswersWithAnError) {
   TempFile image;
   Disk disk = MakeDisk({.path = image.path(), .create_size_bytes = kDiskBytes});

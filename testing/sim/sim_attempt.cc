@@ -7,6 +7,7 @@
 #include "core/engine/initiator_status.h"
 #include "core/wire/ref.h"
 #include "core/wire/v5.h"
+#include "core/wire/with_codec.h"
 #include "devices/blk/blk_wire.h"
 
 namespace vof {
@@ -37,16 +38,13 @@ void SimAttempt::Note(const std::string& what) const {
 void SimAttempt::Start() {
   Note("connects");
   slept_at_start_ = parts_.context->slept;
-  std::unique_ptr<InitiatorControl> engine;
-  if (plan_.dialect == Dialect::kV5) {
-    engine = std::make_unique<InitiatorControlStream<V5>>(body_, SessionOptions());
-  } else {
-    engine = std::make_unique<InitiatorControlStream<Ref>>(body_, SessionOptions());
-  }
-  control_ = engine.get();
-  control_connection_ = AddConnection(std::move(engine), [this] {
-    control_ = nullptr;
-    control_connection_ = nullptr;
+  WithCodec(plan_.dialect, [this]<Codec C>() {
+    auto engine = std::make_unique<InitiatorControlStream<C>>(body_, SessionOptions());
+    control_ = engine.get();
+    control_connection_ = AddConnection(std::move(engine), [this] {
+      control_ = nullptr;
+      control_connection_ = nullptr;
+    });
   });
 }
 

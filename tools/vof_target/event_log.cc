@@ -19,6 +19,7 @@ namespace {
 
 constexpr RateLimit::Options kSessionLines = {.burst = 200, .interval = 10 * kNanosecondsPerSecond};
 constexpr RateLimit::Options kDiskLines = {.burst = 10, .interval = 10 * kNanosecondsPerSecond};
+constexpr RateLimit::Options kLimitLines = {.burst = 1, .interval = 10 * kNanosecondsPerSecond};
 constexpr RateLimit::Options kListenerLines = {.burst = 1, .interval = 10 * kNanosecondsPerSecond};
 
 // Whether somebody should look into it.
@@ -26,7 +27,14 @@ bool IsFault(EndCause end) {
   return end == EndCause::kProtocol || end == EndCause::kStalled || end == EndCause::kDevice;
 }
 
+// Whether somebody was turned away who would be served under a higher limit of the target.
+bool IsAtLimit(const TargetEvent& event) {
+  return event.cause == Cause::kLimit && (event.kind == TargetEventKind::kSessionRefused ||
+                                          event.kind == TargetEventKind::kConnectionUnused);
+}
+
 spdlog::level::level_enum LevelOf(const TargetEvent& event) {
+  if (IsAtLimit(event)) return spdlog::level::warn;
   switch (event.kind) {
     case TargetEventKind::kSessionAccepted:
     case TargetEventKind::kSessionEnded:
@@ -55,11 +63,13 @@ TargetObserver MakeSessionLog() {
   // One limit for each level: what `debug` says must not hide what `info` says.
   struct Limits {
     RateLimit info{kSessionLines}, warn{kSessionLines}, debug{kSessionLines};
+    RateLimit at_limit{kLimitLines};
   };
   return [limits = std::make_shared<Limits>()](const TargetEvent& event) {
     const spdlog::level::level_enum level = LevelOf(event);
     if (!spdlog::should_log(level)) return;
-    RateLimit& limit = level == spdlog::level::info   ? limits->info
+    RateLimit& limit = IsAtLimit(event)               ? limits->at_limit
+                       : level == spdlog::level::info ? limits->info
                        : level == spdlog::level::warn ? limits->warn
                                                       : limits->debug;
     const auto suppressed = limit.Admit(MonotonicNow());

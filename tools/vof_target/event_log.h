@@ -22,7 +22,8 @@
 namespace vof {
 
 // Accepted, ended and refused sessions, refused queues and those that end by a fault at `info`,
-// requests that a device holds at `warn`, the rest at `debug`.
+// requests that a device holds at `warn`, the rest at `debug`. Who is turned away for a limit on
+// sessions or connections: at `warn`, a line now and then while it lasts.
 TargetObserver MakeSessionLog();
 // Failed operations of the disks, at `error`; each disk has a limit of its own.
 std::function<void(std::string_view device, const StoreError& error)> MakeDiskLog();
