@@ -46,7 +46,9 @@ bool OfiReceives::Post(fid_ep* ep) {
     message.addr = FI_ADDR_UNSPEC;
     message.context = &receive.context;
     const ssize_t result = fi_recvmsg(ep, &message, FI_COMPLETION);
-    if (result == -FI_EAGAIN) return true;
+    // shm says so when it has no room for more: the rest follows when others complete.
+    const bool no_room = result == -FI_ENOMEM && unposted_.size() < receives_.size();
+    if (result == -FI_EAGAIN || no_room) return true;
     if (result != 0) return false;
     unposted_.pop_back();
   }

@@ -40,7 +40,7 @@ inline constexpr uint32_t kInlineResultBytes = 32;
 // Bytes of a request, and of its result, that may travel inside the messages: a block of 4 KiB with
 // its header or its status, and some room.
 inline constexpr uint32_t kDefaultInlineBytes = 4096 + 64;
-// Of a virtqueue whose URI names no size: each place costs a receive at both ends, 128 of them 1 MiB.
+// Of a virtqueue whose URI names no size: each place costs a receive of 8 KiB at both ends.
 inline constexpr uint16_t kDefaultKeyedQueueSize = 128;
 // The largest message: a command, 255 descriptors of `v5` or as many of `ref` as take no more, and
 // inline bytes.

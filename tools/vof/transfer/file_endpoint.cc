@@ -47,12 +47,8 @@ absl::Status TooSmall(const std::string& path, uint64_t has_bytes, uint64_t need
 }
 
 // The lock that a target takes on what it serves. A file system without locks has none that
-// somebody could hold; pipes and devices such as /dev/null may have many writers.
+// somebody could hold.
 absl::Status LockForWriting(const UniqueFd& fd, const std::string& path) {
-  struct stat info;
-  if (fstat(fd.get(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISBLK(info.st_mode)) {
-    return absl::OkStatus();
-  }
   if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return absl::OkStatus();
   return absl::UnknownError(absl::StrCat(
       path,

@@ -112,12 +112,6 @@ TEST(FileEndpointTest, FileThatIsWrittenIsLocked) {
   EXPECT_EQ(flock(target.get(), LOCK_EX | LOCK_NB), 0);
 }
 
-TEST(FileEndpointTest, DevicesWithoutABottomMayHaveManyWriters) {
-  const UniqueFd other(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
-  EXPECT_EQ(FileEndpoint::Create("/dev/null", 1).status(), absl::OkStatus());
-}
-
 TEST(FileEndpointTest, SameFileIsSeenThroughLinks) {
   const std::string path = TestPath("original"), link = TestPath("link");
   WriteFile(path, "x");
