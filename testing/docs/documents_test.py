@@ -57,12 +57,15 @@ class DocumentsTest(unittest.TestCase):
 
     def test_keys_of_uris_are_those_of_the_program(self):
         rows = documents.table_rows(read('docs/cli.md'), 'key')
-        self.assertEqual(len(rows), 7)
+        self.assertEqual(len(rows), 9)
         text = subprocess.run([VOF, '--help'], capture_output=True, text=True).stdout
         keys = text[text.index('URI keys'):text.index('Exit codes')]
         told = re.findall(r'^  (\w+) +(.+)\n +(.+) \(default: (.+)\)$', keys, re.MULTILINE)
-        self.assertEqual([[cell.strip('`') for cell in row] for row in rows],
-                         [list(key) for key in told])
+        # A build without libfabric has no key for it.
+        names = [key[0] for key in told]
+        self.assertGreaterEqual(len(names), 8)
+        self.assertEqual([[cell.strip('`') for cell in row] for row in rows
+                          if row[0].strip('`') in names], [list(key) for key in told])
         for page in ('README.md', 'docs/cli.md'):
             for key, _, _, _ in told:
                 self.assertIn(f'`{key}`', read(page))
