@@ -32,7 +32,7 @@ class ClientResetTest : public ClientFixture {
     }
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
     if (!proxy.has_cut()) return;
-    EXPECT_EQ(FailureKindOf(status), FailureKind::kLost) << status;
+    EXPECT_EQ(FailureKindOf(status), FailureKind::kCannotConnect) << status;
     EXPECT_NE(status.message().find("Connection reset by peer"), absl::string_view::npos) << status;
     EXPECT_NE(status.message().find(absl::StrCat(proxy.port(), "/disk0")), absl::string_view::npos)
         << status;
