@@ -2,7 +2,7 @@
 //
 // What ThreadSanitizer cannot know.
 //
-//   const UncheckedReads unchecked;
+//   [[maybe_unused]] const UncheckedReads unchecked;
 //   sendmsg(fd, &message, 0);
 //
 // It notes what a system call read from memory only after the call. By then the peer may have the
@@ -33,8 +33,7 @@ class UncheckedReads {
   UncheckedReads() { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
   ~UncheckedReads() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
 #else
-  UncheckedReads() {}
-  ~UncheckedReads() {}
+  UncheckedReads() = default;
 #endif
   UncheckedReads(const UncheckedReads&) = delete;
   UncheckedReads& operator=(const UncheckedReads&) = delete;

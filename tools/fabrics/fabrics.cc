@@ -5,7 +5,7 @@
 
 namespace vof {
 
-void RegisterFabrics(BackendRegistry& registry, TroubleHandler on_trouble) {
+void RegisterFabrics(BackendRegistry& registry, const TroubleHandler& on_trouble) {
   RegisterTcp(registry, {}, on_trouble);
   RegisterOfiIfBuilt(registry);
   RegisterVerbsIfBuilt(registry, on_trouble);

@@ -16,11 +16,11 @@
 namespace vof {
 
 // `on_trouble`: what keeps listeners from accepting.
-void RegisterFabrics(BackendRegistry& registry, TroubleHandler on_trouble = nullptr);
+void RegisterFabrics(BackendRegistry& registry, const TroubleHandler& on_trouble = nullptr);
 
 // One of them alone, or the word that it is missing.
 void RegisterOfiIfBuilt(BackendRegistry& registry);
-void RegisterVerbsIfBuilt(BackendRegistry& registry, TroubleHandler on_trouble = nullptr);
+void RegisterVerbsIfBuilt(BackendRegistry& registry, const TroubleHandler& on_trouble = nullptr);
 
 }  // namespace vof
 

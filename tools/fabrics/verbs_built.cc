@@ -4,7 +4,7 @@
 
 namespace vof {
 
-void RegisterVerbsIfBuilt(BackendRegistry& registry, TroubleHandler on_trouble) {
+void RegisterVerbsIfBuilt(BackendRegistry& registry, const TroubleHandler& on_trouble) {
   RegisterVerbs(registry, {}, on_trouble);
 }
 

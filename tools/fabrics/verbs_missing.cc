@@ -3,7 +3,7 @@
 
 namespace vof {
 
-void RegisterVerbsIfBuilt(BackendRegistry& registry, TroubleHandler) {
+void RegisterVerbsIfBuilt(BackendRegistry& registry, const TroubleHandler&) {
   registry.AddMissing("verbs",
                       "rdma-core was not there when it was built; install libibverbs-dev and "
                       "librdmacm-dev and build again");

@@ -37,8 +37,8 @@ std::string MemoryWarning(const TargetConfig& config, uint64_t machine_bytes) {
 }
 
 uint64_t MachineMemoryBytes() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = sysconf(_SC_PAGESIZE);
+  const auto pages = sysconf(_SC_PHYS_PAGES);
+  const auto page_bytes = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page_bytes <= 0) return UINT64_MAX;
   return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
 }
