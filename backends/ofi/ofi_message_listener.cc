@@ -140,6 +140,8 @@ absl::StatusOr<uint16_t> OfiMessageListener::ListenOn(const SocketAddress& addre
 }
 
 void OfiMessageListener::OnEvents(Passive* passive) {
+  // The accept handler may end this listener.
+  const std::weak_ptr<AcceptHandler> alive = accept_;
   for (int i = 0; i < kEventsPerTurn; ++i) {
     Event event = ReadEvent(passive->eq.get());
     if (event.result == -FI_EAGAIN) {
@@ -147,6 +149,7 @@ void OfiMessageListener::OnEvents(Passive* passive) {
       continue;
     }
     if (event.result > 0 && event.kind == FI_CONNREQ) OnRequest(InfoPtr(event.info));
+    if (alive.expired()) return;
   }
 }
 
