@@ -135,7 +135,8 @@ struct OfiShmPairMaker : OfiPairMaker<ShmProvider> {
   static constexpr bool kMessagesHoldBack = false;
   static constexpr bool kImmediateTakesReceive = false;
   static constexpr bool kRefusalsBreak = false;
-  static constexpr int kManyPairs = 200;  // each maps megabytes
+  // Each maps megabytes, and lingers: more of them at a time are refused on a busy machine.
+  static constexpr int kManyPairs = 30;
 };
 
 }  // namespace vof

@@ -40,7 +40,7 @@ class FabricTest:
 
     def test_a_file_goes_in_and_comes_out(self):
         for seed, dialect in enumerate(DIALECTS):
-            content = random_bytes(3 * MIB + 512 * 7, seed)
+            content = random_bytes(MIB + 512 * 7, seed)
             source, back = self.path('in', content), self.path('out')
             uri = self.with_dialect('other', dialect)
             self.ok('copy', source, uri)
@@ -53,17 +53,17 @@ class FabricTest:
             for size, depth in ('512', 4), ('4k', 32), ('8k', 8), ('128k', 4), ('1M', 2):
                 uri = self.with_dialect('mem', dialect, '&queues=2')
                 done = self.json('bench', uri, '--rw', 'randrw', '--verify', '--bs', size,
-                                 '--depth', str(depth), '--ops', '400', '--queues', '2')
+                                 '--depth', str(depth), '--ops', '100', '--queues', '2')
                 self.assertNotIn('error', done)
 
     def test_blocks_of_4096_and_small_queues(self):
         for dialect in DIALECTS:
             uri = self.with_dialect('big', dialect, '&queue_size=1')
             self.json('bench', uri, '--rw', 'randrw', '--verify', '--bs', '4k', '--depth', '4',
-                      '--ops', '200')
+                      '--ops', '100')
 
     def test_from_device_to_device(self):
-        content = random_bytes(2 * MIB, 9)
+        content = random_bytes(MIB, 9)
         self.ok('copy', self.path('in', content), self.with_dialect('other', 'v5'))
         self.ok('copy', '--length', str(len(content)), self.with_dialect('other', 'v5'),
                 self.with_dialect('mem', 'ref'))
