@@ -5,16 +5,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "backends/common/each_address.h"
 #include "backends/common/file_descriptor.h"
 #include "backends/common/socket_address.h"
 
@@ -24,10 +22,8 @@ namespace {
 // Waits for the end of a connect in progress; 0 or an errno, ETIMEDOUT at the deadline.
 int FinishConnect(int fd, MonotonicTime deadline) {
   for (;;) {
-    const Nanoseconds left = deadline - MonotonicNow();
-    if (left <= 0) return ETIMEDOUT;
-    const Nanoseconds longest = 1000 * kNanosecondsPerSecond;
-    const int wait_ms = static_cast<int>(std::min(left, longest) / kNanosecondsPerMillisecond) + 1;
+    const int wait_ms = MillisecondsUntil(deadline, 1000 * kNanosecondsPerSecond);
+    if (wait_ms == 0) return ETIMEDOUT;
     pollfd events{.fd = fd, .events = POLLOUT, .revents = 0};
     const int ready = poll(&events, 1, wait_ms);
     if (ready < 0 && errno != EINTR) return errno;
@@ -77,36 +73,16 @@ std::string Remedy(int error) {
 
 absl::StatusOr<FileDescriptor> ConnectSocket(const Uri& uri, const SocketOptions& options,
                                              const Resolver& resolver, MonotonicTime deadline) {
-  if (uri.host.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        uri.scheme, ":// needs a host to connect to, as in ", uri.scheme, "://HOST/NAME"));
-  }
-  absl::StatusOr<std::vector<SocketAddress>> addresses =
-      resolver({.host = uri.host, .port = uri.port, .listening = false, .deadline = deadline});
-  if (!addresses.ok()) return addresses.status();
-  std::vector<std::string> failures;
-  bool all_silent = true;
-  for (size_t i = 0; i < addresses->size(); ++i) {
-    const SocketAddress& address = (*addresses)[i];
-    const MonotonicTime now = MonotonicNow();
-    const auto shares = static_cast<Nanoseconds>(addresses->size() - i);
-    const MonotonicTime until = deadline == kInfiniteFuture
-                                    ? deadline
-                                    : now + std::max<Nanoseconds>(0, deadline - now) / shares;
-    FileDescriptor fd;
-    const int error = ConnectOne(address, options, until, &fd);
-    if (error == 0) return fd;
-    all_silent = all_silent && error == ETIMEDOUT;
-    if (error == ETIMEDOUT) {
-      const auto waited_ms = (MonotonicNow() - now) / kNanosecondsPerMillisecond;
-      failures.push_back(absl::StrCat(address.Text(), ": no answer within ", waited_ms, " ms"));
-    } else {
-      failures.push_back(absl::StrCat(address.Text(), ": ", strerrordesc_np(error), Remedy(error)));
-    }
-  }
-  const std::string text =
-      absl::StrCat("cannot connect to '", uri.host, "': ", absl::StrJoin(failures, "; "));
-  return all_silent ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+  return ConnectToEach<FileDescriptor>(
+      uri, resolver, deadline, absl::StrCat("cannot connect to '", uri.host, "'"),
+      [&](const SocketAddress& address, MonotonicTime until) -> absl::StatusOr<FileDescriptor> {
+        const MonotonicTime began = MonotonicNow();
+        FileDescriptor fd;
+        const int error = ConnectOne(address, options, until, &fd);
+        if (error == 0) return fd;
+        if (error == ETIMEDOUT) return NoAnswerSince(began);
+        return absl::UnavailableError(absl::StrCat(strerrordesc_np(error), Remedy(error)));
+      });
 }
 
 }  // namespace vof

@@ -5,18 +5,16 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "backends/common/each_address.h"
 #include "backends/common/socket_dialer.h"
 #include "backends/ofi/ofi_channel.h"
 #include "backends/ofi/ofi_error.h"
@@ -29,12 +27,6 @@ namespace vof {
 namespace {
 
 constexpr Nanoseconds kLongestWait = 1000 * kNanosecondsPerSecond;
-
-// At least 1 while there is time left.
-int MillisecondsUntil(MonotonicTime deadline) {
-  const Nanoseconds left = std::min(deadline - MonotonicNow(), kLongestWait);
-  return left <= 0 ? 0 : static_cast<int>(left / kNanosecondsPerMillisecond) + 1;
-}
 
 absl::StatusOr<std::unique_ptr<Link>> MakeLink(OfiEndpoint endpoint, const PeerIdentity& peer) {
   std::shared_ptr<OfiDomain> domain = endpoint.domain;
@@ -49,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Link>> MakeLink(OfiEndpoint endpoint, const PeerI
 // FI_CONNECTED, or what happened instead.
 absl::Status AwaitConnected(fid_eq* eq, MonotonicTime deadline) {
   for (;;) {
-    const int left_ms = MillisecondsUntil(deadline);
+    const int left_ms = MillisecondsUntil(deadline, kLongestWait);
     if (left_ms == 0) return absl::DeadlineExceededError("no answer in time");
     alignas(fi_eq_cm_entry) std::array<std::byte, sizeof(fi_eq_cm_entry) + 512> bytes;
     uint32_t kind = 0;
@@ -87,26 +79,15 @@ absl::StatusOr<std::unique_ptr<Link>> ConnectOne(const OfiProvider& provider, Of
 absl::StatusOr<std::unique_ptr<Link>> DialConnected(const Uri& uri, const OfiProvider& provider,
                                                     OfiDomains* domains, const Resolver& resolver,
                                                     MonotonicTime deadline) {
-  absl::StatusOr<std::vector<SocketAddress>> addresses =
-      resolver({.host = uri.host, .port = uri.port, .listening = false, .deadline = deadline});
-  if (!addresses.ok()) return addresses.status();
-  std::vector<std::string> failures;
-  bool all_silent = true;
-  for (size_t i = 0; i < addresses->size(); ++i) {
-    const MonotonicTime now = MonotonicNow();
-    const auto shares = static_cast<Nanoseconds>(addresses->size() - i);
-    const MonotonicTime until = deadline == kInfiniteFuture
-                                    ? deadline
-                                    : now + std::max<Nanoseconds>(0, deadline - now) / shares;
-    absl::StatusOr<std::unique_ptr<Link>> link =
-        ConnectOne(provider, domains, (*addresses)[i], until);
-    if (link.ok()) return link;
-    all_silent = all_silent && absl::IsDeadlineExceeded(link.status());
-    failures.push_back(absl::StrCat((*addresses)[i].Text(), ": ", link.status().message()));
-  }
-  const std::string text = absl::StrCat("cannot connect to '", uri.host, "' with provider '",
-                                        provider.name, "': ", absl::StrJoin(failures, "; "));
-  return all_silent ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+  using Result = absl::StatusOr<std::unique_ptr<Link>>;
+  return ConnectToEach<std::unique_ptr<Link>>(
+      uri, resolver, deadline,
+      absl::StrCat("cannot connect to '", uri.host, "' with provider '", provider.name, "'"),
+      [&](const SocketAddress& address, MonotonicTime until) -> Result {
+        Result link = ConnectOne(provider, domains, address, until);
+        if (link.ok() || absl::IsDeadlineExceeded(link.status())) return link;
+        return absl::UnavailableError(link.status().message());
+      });
 }
 
 // --- By a side connection ---
@@ -126,7 +107,7 @@ absl::Status AwaitHello(int fd, SideHelloParser* parser, MonotonicTime deadline)
       case SideRead::kAgain:
         break;
     }
-    const int left_ms = MillisecondsUntil(deadline);
+    const int left_ms = MillisecondsUntil(deadline, kLongestWait);
     if (left_ms == 0) return absl::DeadlineExceededError("no answer in time");
     pollfd events{.fd = fd, .events = POLLIN, .revents = 0};
     if (poll(&events, 1, left_ms) < 0 && errno != EINTR) {
@@ -181,9 +162,7 @@ absl::StatusOr<std::unique_ptr<Link>> DialSide(const Uri& uri, const OfiProvider
 
 absl::StatusOr<std::unique_ptr<Link>> DialOfi(const Uri& uri, OfiDomains* domains,
                                               const Resolver& resolver, MonotonicTime deadline) {
-  if (uri.host.empty()) {
-    return absl::InvalidArgumentError("ofi:// needs a host to connect to, as in ofi://HOST/NAME");
-  }
+  if (absl::Status s = CheckHasHost(uri); !s.ok()) return s;
   absl::StatusOr<OfiProvider> provider = FindProvider(uri.options.provider);
   if (!provider.ok()) return provider.status();
   return provider->type == FI_EP_MSG ? DialConnected(uri, *provider, domains, resolver, deadline)

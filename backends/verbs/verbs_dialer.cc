@@ -3,16 +3,14 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "backends/common/each_address.h"
 #include "backends/common/socket_address.h"
 #include "backends/verbs/verbs_error.h"
 
@@ -27,12 +25,6 @@ constexpr Nanoseconds kLongestKernelWait = 60 * kNanosecondsPerSecond;
 // id" and "consumer reject".
 constexpr int kRejectedNobodyListens = 8;
 constexpr int kRejectedByPeer = 28;
-
-int MillisecondsUntil(MonotonicTime deadline) {
-  const Nanoseconds left =
-      std::clamp<Nanoseconds>(deadline - MonotonicNow(), 0, kLongestKernelWait);
-  return static_cast<int>((left + kNanosecondsPerMillisecond - 1) / kNanosecondsPerMillisecond);
-}
 
 std::string DescribeRejection(int reason) {
   switch (reason) {
@@ -73,7 +65,7 @@ absl::Status Await(VerbsEvents* events, rdma_cm_event_type wanted, MonotonicTime
     if (events->Next(&event)) {
       return event.type == wanted ? absl::OkStatus() : Unexpected(event);
     }
-    const int wait_ms = MillisecondsUntil(deadline);
+    const int wait_ms = MillisecondsUntil(deadline, kLongestKernelWait);
     if (wait_ms == 0) return absl::DeadlineExceededError("no answer");
     pollfd fd = {.fd = events->fd(), .events = POLLIN, .revents = 0};
     if (poll(&fd, 1, wait_ms) < 0 && errno != EINTR) return VerbsError("cannot wait", errno);
@@ -87,13 +79,16 @@ absl::StatusOr<Channel> DialOne(const SocketAddress& address, VerbsSetup* setup,
   if (!events.ok()) return events.status();
   absl::StatusOr<VerbsId> id = VerbsId::Create(setup->calls(), *events);
   if (!id.ok()) return id.status();
-  if (const int error = calls.ResolveAddress(id->get(), address.get(), MillisecondsUntil(deadline));
+  if (const int error = calls.ResolveAddress(id->get(), address.get(),
+                                             MillisecondsUntil(deadline, kLongestKernelWait));
       error != 0) {
     return VerbsError("no way there over RDMA", error);
   }
   absl::Status status = Await(&*events, RDMA_CM_EVENT_ADDR_RESOLVED, deadline);
   if (!status.ok()) return status;
-  if (const int error = calls.ResolveRoute(id->get(), MillisecondsUntil(deadline)); error != 0) {
+  if (const int error =
+          calls.ResolveRoute(id->get(), MillisecondsUntil(deadline, kLongestKernelWait));
+      error != 0) {
     return VerbsError("no route over RDMA", error);
   }
   status = Await(&*events, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline);
@@ -116,38 +111,14 @@ absl::StatusOr<Channel> DialOne(const SocketAddress& address, VerbsSetup* setup,
 
 absl::StatusOr<Channel> DialVerbs(const Uri& uri, VerbsSetup* setup, const Resolver& resolver,
                                   MonotonicTime deadline) {
-  if (uri.host.empty()) {
-    return absl::InvalidArgumentError(
-        "verbs:// needs a host to connect to, as in verbs://HOST/NAME");
-  }
-  absl::StatusOr<std::vector<SocketAddress>> addresses =
-      resolver({.host = uri.host, .port = uri.port, .listening = false, .deadline = deadline});
-  if (!addresses.ok()) return addresses.status();
-  std::vector<std::string> failures;
-  bool all_silent = true;
-  absl::StatusCode code = absl::StatusCode::kUnavailable;
-  for (size_t i = 0; i < addresses->size(); ++i) {
-    const SocketAddress& address = (*addresses)[i];
-    const MonotonicTime now = MonotonicNow();
-    const auto shares = static_cast<Nanoseconds>(addresses->size() - i);
-    const MonotonicTime until = deadline == kInfiniteFuture
-                                    ? deadline
-                                    : now + std::max<Nanoseconds>(0, deadline - now) / shares;
-    absl::StatusOr<Channel> channel = DialOne(address, setup, until);
-    if (channel.ok()) return channel;
-    std::string failure = absl::StrCat(address.Text(), ": ", channel.status().message());
-    if (absl::IsDeadlineExceeded(channel.status())) {
-      absl::StrAppend(&failure, " within ", (MonotonicNow() - now) / kNanosecondsPerMillisecond,
-                      " ms");
-    } else {
-      all_silent = false;
-    }
-    if (absl::IsResourceExhausted(channel.status())) code = channel.status().code();
-    failures.push_back(std::move(failure));
-  }
-  if (all_silent) code = absl::StatusCode::kDeadlineExceeded;
-  return absl::Status(code, absl::StrCat("cannot connect to '", uri.host,
-                                         "' over RDMA: ", absl::StrJoin(failures, "; ")));
+  return ConnectToEach<Channel>(
+      uri, resolver, deadline, absl::StrCat("cannot connect to '", uri.host, "' over RDMA"),
+      [&](const SocketAddress& address, MonotonicTime until) -> absl::StatusOr<Channel> {
+        const MonotonicTime began = MonotonicNow();
+        absl::StatusOr<Channel> channel = DialOne(address, setup, until);
+        if (absl::IsDeadlineExceeded(channel.status())) return NoAnswerSince(began);
+        return channel;
+      });
 }
 
 }  // namespace vof
