@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/agreed_options.h"
 #include "core/engine/initiator_control_stream.h"
 #include "core/engine/initiator_test_peer.h"
 #include "core/engine/initiator_virtqueue_stream.h"
@@ -76,10 +77,7 @@ class EnginePairTest : public testing::Test {
   void OpenVirtqueues() {
     const SessionInfo& info = control_->session().info();
     for (uint16_t i = 0; i < info.queue_sizes.size(); ++i) {
-      InitiatorQueueOptions queue;
-      queue.queue_size = info.queue_sizes[i];
-      queue.credits = (info.transport_features & transport_feature::kCredit) != 0;
-      queues_.push_back(std::make_shared<InitiatorQueue>(queue));
+      queues_.push_back(std::make_shared<InitiatorQueue>(AgreedQueueOptions(info, i)));
       InitiatorVirtqueueOptions options;
       options.instance_id = info.instance_id;
       options.queue_index = i;
@@ -109,13 +107,7 @@ class EnginePairTest : public testing::Test {
       if (random() % 8 == 0) Settle();
     }
     Settle();
-    for (const auto& io : ios) {
-      ASSERT_EQ(io->done, 1);
-      ASSERT_EQ(io->request.error, RequestError::kNone) << static_cast<int>(io->request.cause);
-      const size_t used = std::min<size_t>(io->in.size(), pair_.device.max_answer_bytes);
-      ASSERT_EQ(io->request.used_length, used);
-      ASSERT_EQ(io->in.substr(0, used), FakeAnswer(static_cast<uint8_t>(io->out[0]), used));
-    }
+    CheckAnswers(ios, pair_.device.max_answer_bytes);
   }
 
   PairOptions pair_;

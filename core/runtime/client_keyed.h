@@ -8,12 +8,12 @@
 #define VOF_CORE_RUNTIME_CLIENT_KEYED_H_
 
 #include "absl/status/statusor.h"
+#include "core/engine/agreed_options.h"
 #include "core/engine/initiator_handshake.h"
 #include "core/engine/initiator_virtqueue_keyed.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/reactor.h"
 #include "core/transport/domain.h"
-#include "core/wire/command.h"
 
 namespace vof {
 
@@ -26,9 +26,7 @@ inline absl::StatusOr<InitiatorKeyedOptions> ClientKeyedOptions(Reactor* reactor
   InitiatorKeyedOptions options;
   options.regions = *regions;
   options.pool = &reactor->pool();
-  options.limits.inline_accepted = (info.transport_features & transport_feature::kInline) != 0;
-  options.limits.max_inline_request_bytes = info.inline_request_bytes;
-  options.limits.max_inline_completion_bytes = info.inline_completion_bytes;
+  options.limits = AgreedKeyedLimits(info);
   return options;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/limits.h"
+#include "core/engine/agreed_options.h"
 #include "core/engine/initiator_control_keyed.h"
 #include "core/engine/initiator_control_stream.h"
 #include "core/engine/initiator_status.h"
@@ -211,14 +212,9 @@ InitiatorSessionOptions ClientSession::SessionOptions() {
 }
 
 absl::Status ClientSession::OpenVirtqueues() {
-  InitiatorQueueOptions queue;
-  queue.credits = (info_.transport_features & transport_feature::kCredit) != 0;
-  queue.max_out_bytes = info_.max_out_bytes;
-  queue.max_in_bytes = info_.max_in_bytes;
-  queue.max_segments = info_.max_segments;
-  queue.timeout = uri_.options.io_timeout;
   for (size_t i = 0; i < info_.queue_sizes.size(); ++i) {
-    queue.queue_size = info_.queue_sizes[i];
+    InitiatorQueueOptions queue = AgreedQueueOptions(info_, i);
+    queue.timeout = uri_.options.io_timeout;
     virtqueues_.push_back(std::make_shared<ClientVirtqueue>(
         static_cast<uint16_t>(i), reactors_[i % reactors_.size()], queue, signal_));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/engine/agreed_options.h"
 #include "core/engine/initiator_status.h"
 #include "core/wire/ref.h"
 #include "core/wire/v5.h"
@@ -107,13 +108,7 @@ void SimAttempt::OpenVirtqueues() {
 void SimAttempt::OpenVirtqueue(uint16_t index) {
   queues_.push_back(std::make_unique<Queue>());
   Queue* queue = queues_.back().get();
-  InitiatorQueueOptions queue_options;
-  queue_options.queue_size = info_.queue_sizes[index];
-  queue_options.credits = (info_.transport_features & transport_feature::kCredit) != 0;
-  queue_options.max_out_bytes = info_.max_out_bytes;
-  queue_options.max_in_bytes = info_.max_in_bytes;
-  queue_options.max_segments = info_.max_segments;
-  queue->queue = std::make_shared<InitiatorQueue>(queue_options);
+  queue->queue = std::make_shared<InitiatorQueue>(AgreedQueueOptions(info_, index));
   InitiatorVirtqueueOptions options;
   options.instance_id = info_.instance_id;
   options.queue_index = index;

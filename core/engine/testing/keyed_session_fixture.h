@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/agreed_options.h"
 #include "core/engine/initiator_control_keyed.h"
 #include "core/engine/initiator_virtqueue_keyed.h"
 #include "core/engine/target_messages.h"
@@ -90,10 +91,7 @@ class KeyedSessionFixture : public testing::Test {
   void OpenVirtqueues() {
     const SessionInfo& info = control_->session().info();
     for (uint16_t i = 0; i < info.queue_sizes.size(); ++i) {
-      InitiatorQueueOptions queue;
-      queue.queue_size = info.queue_sizes[i];
-      queue.credits = (info.transport_features & transport_feature::kCredit) != 0;
-      queues_.push_back(std::make_shared<InitiatorQueue>(queue));
+      queues_.push_back(std::make_shared<InitiatorQueue>(AgreedQueueOptions(info, i)));
       InitiatorVirtqueueOptions options;
       options.instance_id = info.instance_id;
       options.queue_index = i;
@@ -101,12 +99,8 @@ class KeyedSessionFixture : public testing::Test {
       options.on_connected = [this] {
         if (++connected_ == queues_.size()) control_->session().VirtqueuesOpened();
       };
-      KeyedLimits limits;
-      limits.inline_accepted = (info.transport_features & transport_feature::kInline) != 0;
-      limits.max_inline_request_bytes = info.inline_request_bytes;
-      limits.max_inline_completion_bytes = info.inline_completion_bytes;
-      engines_.push_back(
-          std::make_unique<InitiatorVirtqueueKeyed<C>>(options, Keyed(limits), queues_[i]));
+      engines_.push_back(std::make_unique<InitiatorVirtqueueKeyed<C>>(
+          options, Keyed(AgreedKeyedLimits(info)), queues_[i]));
       lanes_.push_back(NewLane(engines_.back().get()));
     }
   }
@@ -129,13 +123,7 @@ class KeyedSessionFixture : public testing::Test {
       if (random() % 8 == 0) Settle();
     }
     Settle();
-    for (const auto& io : ios) {
-      ASSERT_EQ(io->done, 1);
-      ASSERT_EQ(io->request.error, RequestError::kNone) << static_cast<int>(io->request.cause);
-      const size_t used = std::min<size_t>(io->in.size(), pair_.device.max_answer_bytes);
-      ASSERT_EQ(io->request.used_length, used);
-      ASSERT_EQ(io->in.substr(0, used), FakeAnswer(static_cast<uint8_t>(io->out[0]), used));
-    }
+    ASSERT_NO_FATAL_FAILURE(CheckAnswers(ios, pair_.device.max_answer_bytes));
     CheckRecorded(ios);
   }
   // Every readable byte reached the device.

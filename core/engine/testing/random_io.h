@@ -5,17 +5,22 @@
 //   RandomIo io(random, /*max_bytes=*/60'000, /*max_pieces=*/4);
 //   queue->Submit(&io.request);
 //   ...
-//   EXPECT_EQ(io.in, FakeAnswer(static_cast<uint8_t>(io.out[0]), io.in.size()));
+//   CheckAnswers(ios, device_options.max_answer_bytes);
 #ifndef VOF_CORE_ENGINE_TESTING_RANDOM_IO_H_
 #define VOF_CORE_ENGINE_TESTING_RANDOM_IO_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "core/base/buffer.h"
 #include "core/engine/initiator_request.h"
+#include "core/engine/testing/fake_device.h"
+#include "gtest/gtest.h"
 
 namespace vof {
 
@@ -50,6 +55,19 @@ struct RandomIo {
   InitiatorRequest request;
   int done = 0;
 };
+
+// Each ended once, without an error, and with what the fake device answers, of which it has at most
+// `max_answer_bytes`. The first that did not ends the check.
+inline void CheckAnswers(const std::vector<std::unique_ptr<RandomIo>>& ios,
+                         size_t max_answer_bytes) {
+  for (const auto& io : ios) {
+    ASSERT_EQ(io->done, 1);
+    ASSERT_EQ(io->request.error, RequestError::kNone) << static_cast<int>(io->request.cause);
+    const size_t used = std::min(io->in.size(), max_answer_bytes);
+    ASSERT_EQ(io->request.used_length, used);
+    ASSERT_EQ(io->in.substr(0, used), FakeAnswer(static_cast<uint8_t>(io->out[0]), used));
+  }
+}
 
 }  // namespace vof
 
