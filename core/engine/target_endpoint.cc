@@ -141,8 +141,7 @@ TargetEvent TargetEndpoint::NewEvent(TargetEventKind kind) const {
   event.dialect = dialect_;
   event.instance_id = connect_.instance_id;
   event.queue_index = connect_.queue_index;
-  event.peer = peer_.address;
-  if (peer_.port != 0) event.peer += ":" + std::to_string(peer_.port);
+  event.peer = peer_.Text();
   event.initiator_name = initiator_name_;
   event.target_name = target_name_;
   if (link_->queue != nullptr) {  // a virtqueue may have left its names out

@@ -77,10 +77,7 @@ class MessageConnection final : public Connection {
   }
   bool finished() const override { return phase_ == Phase::kClosed && engine_->finished(); }
   std::string Describe() const override {
-    const PeerIdentity& peer = channel_->peer();
-    std::string text = engine_->Describe() + " at " + peer.address;
-    if (peer.port != 0) text += ":" + std::to_string(peer.port);
-    return text;
+    return engine_->Describe() + " at " + channel_->peer().Text();
   }
   void SetWake(std::function<void()> wake) override {
     engine_->set_wake(wake);

@@ -78,22 +78,20 @@ absl::StatusOr<TargetShards::Served> TargetShards::MakeEngine(Shard* shard, Link
 }
 
 void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
+  const TargetObserver report = [shard](const TargetEvent& event) {
+    shard->counters.Count(event);
+    if (shard->observer) shard->observer(event);
+  };
   absl::StatusOr<Served> served = MakeEngine(shard, link.get());
   if (!served.ok()) {
     TargetEvent event;
     event.kind = TargetEventKind::kConnectionUnused;
-    event.peer = link->peer().port == 0
-                     ? link->peer().address
-                     : absl::StrCat(link->peer().address, ":", link->peer().port);
+    event.peer = link->peer().Text();
     event.why = std::string(served.status().message());
-    shard->counters.Count(event);
-    if (shard->observer) shard->observer(event);
+    report(event);
     return OnEnded(shard, /*weight=*/1);
   }
-  served->endpoint->set_observer([shard](const TargetEvent& event) {
-    shard->counters.Count(event);
-    if (shard->observer) shard->observer(event);
-  });
+  served->endpoint->set_observer(report);
   auto weight = std::make_shared<int>(1);
   served->endpoint->set_on_virtqueue([shard, weight] {
     *weight = kVirtqueueWeight;

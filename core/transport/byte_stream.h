@@ -41,6 +41,9 @@ struct PeerIdentity {
   std::string address;  // "192.0.2.7" or "[2001:db8::1]"; without the port; "loop" in process
   uint16_t port = 0;
   std::vector<std::string> certificate_names;  // TLS only
+
+  // "192.0.2.7:40000"; without a port where there is none.
+  std::string Text() const { return port == 0 ? address : address + ":" + std::to_string(port); }
 };
 
 template <typename S>

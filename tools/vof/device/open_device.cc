@@ -87,9 +87,7 @@ void NoteShortfalls(const DeviceClient& device, Output* output) {
 }
 
 std::string AddressOf(const DeviceClient& device) {
-  std::string address = absl::StrCat(device.uri().scheme, "://", device.peer().address);
-  if (device.peer().port != 0) absl::StrAppend(&address, ":", device.peer().port);
-  return address;
+  return absl::StrCat(device.uri().scheme, "://", device.peer().Text());
 }
 
 }  // namespace vof
