@@ -35,8 +35,11 @@ inline int MillisecondsUntil(MonotonicTime deadline, Nanoseconds longest) {
 }
 
 inline absl::Status NoAnswerSince(MonotonicTime began) {
-  return absl::DeadlineExceededError(absl::StrCat(
-      "no answer within ", (MonotonicNow() - began) / kNanosecondsPerMillisecond, " ms"));
+  const Nanoseconds waited_ms =
+      (MonotonicNow() - began + kNanosecondsPerMillisecond - 1) / kNanosecondsPerMillisecond;
+  // Of a machine that is busy, or of addresses that were tried before.
+  if (waited_ms <= 1) return absl::DeadlineExceededError("the time was over before it was asked");
+  return absl::DeadlineExceededError(absl::StrCat("no answer within ", waited_ms, " ms"));
 }
 
 inline absl::Status CheckHasHost(const Uri& uri) {

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "backends/common/listen_remedy.h"
 #include "backends/common/socket_address.h"
 #include "core/runtime/reactor.h"
 #include "core/runtime/uri.h"
@@ -27,23 +28,6 @@ namespace {
 constexpr int kPortAttempts = 16;
 
 FileDescriptor OpenReserve() { return FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
-
-std::string Remedy(int error) {
-  switch (error) {
-    case EADDRINUSE:
-      return "another program listens there; choose another port, or 0 for any free one";
-    case EADDRNOTAVAIL:
-      return "this machine does not have that address (yet); see `ip address`";
-    case EACCES:
-      return "ports below 1024 need CAP_NET_BIND_SERVICE; choose a higher one";
-    case EMFILE:
-      return "descriptor limit of this process; raise `ulimit -n`";
-    case EAFNOSUPPORT:
-      return "this machine does not speak that address family";
-    default:
-      return "";
-  }
-}
 
 std::string DescribeShortage(int error) {
   switch (error) {
@@ -65,7 +49,7 @@ std::string DescribeShortage(int error) {
 absl::Status ListenError(const SocketAddress& address, int error) {
   std::string text =
       absl::StrCat("cannot listen on ", address.Text(), ": ", strerrordesc_np(error));
-  if (const std::string remedy = Remedy(error); !remedy.empty())
+  if (const std::string remedy(ListenRemedy(error)); !remedy.empty())
     absl::StrAppend(&text, " (", remedy, ")");
   // Not ErrnoToStatus, whose text repeats the cause.
   return absl::Status(absl::ErrnoToStatusCode(error), text);
@@ -186,45 +170,46 @@ void SocketListener::AcceptFrom(int listening_fd) {
     if (!fd) {
       const int error = errno;
       if (error == EAGAIN) return;
-      OnAcceptError(listening_fd, error);
-      if (pause_timer_ != 0) return;
+      if (!OnAcceptError(listening_fd, error)) return;
       continue;
     }
     acceptor->accept(std::move(fd));
   }
 }
 
-void SocketListener::OnAcceptError(int listening_fd, int error) {
+bool SocketListener::OnAcceptError(int listening_fd, int error) {
   const uint64_t before = turned_away_;
   switch (error) {
     case EMFILE:
     case ENFILE:
-      TurnAway(listening_fd);
+      // The kernel says so before it looks whether anybody is there.
+      if (!TurnAway(listening_fd) && turned_away_ == before) return false;
       Pause();
       Report(error, turned_away_ - before);
-      break;
+      return false;
     case ENOBUFS:
     case ENOMEM:
       Pause();
       Report(error, 0);
-      break;
+      return false;
     default:
       // Errors of the connection that was to be accepted (ECONNABORTED, EPROTO, ENETDOWN, ...): the
       // next one may be well.
-      break;
+      return true;
   }
 }
 
-void SocketListener::TurnAway(int listening_fd) {
+bool SocketListener::TurnAway(int listening_fd) {
   for (int i = 0; i < kAcceptBudget; ++i) {
     reserve_.reset();
     FileDescriptor client(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC));
-    const bool got_one = static_cast<bool>(client);
+    const int error = client ? 0 : errno;
     client.reset();
     reserve_ = OpenReserve();
-    if (!got_one) return;
+    if (error != 0) return error != EAGAIN;
     ++turned_away_;
   }
+  return true;
 }
 
 void SocketListener::Report(int error, uint64_t turned_away) const {

@@ -53,8 +53,10 @@ class SocketListener final : public Listener {
   absl::Status StartWatching();
   void StopWatching();
   void AcceptFrom(int listening_fd);
-  void OnAcceptError(int listening_fd, int error);
-  void TurnAway(int listening_fd);
+  // True: the next client may be accepted at once.
+  bool OnAcceptError(int listening_fd, int error);
+  // True when clients may still wait.
+  bool TurnAway(int listening_fd);
   void Report(int error, uint64_t turned_away) const;
   void Pause();
 

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "backends/loopback/patient_lock.h"
 #include "core/base/check.h"
 
 namespace vof {
@@ -71,7 +73,7 @@ FabricLink::~FabricLink() {
 }
 
 PostStatus FabricLink::Post(int side, const FabricPost& post, std::span<const LocalBuffer> local) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   End& me = ends_[side];
   if (me.closed || error_ != FabricError::kNone) return PostStatus::kClosed;
   ++me.post_calls;
@@ -83,8 +85,9 @@ PostStatus FabricLink::Post(int side, const FabricPost& post, std::span<const Lo
 }
 
 void FabricLink::Flush(int side) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   End& me = ends_[side];
+  me.quiet.store(false, std::memory_order_release);
   if (me.sends.has_unflushed()) ++me.stats.doorbells;
   while (me.sends.has_unflushed()) {
     me.sends.FlushOne().effect_turn =
@@ -108,14 +111,17 @@ bool FabricLink::Execute(int side) {
   if (me.posts_done >= me.faults.break_after_posts) error = FabricError::kInjected;
   Receive* receive = nullptr;
   if (error == FabricError::kNone && ConsumesReceive(post.kind)) {
-    receive = peer.receives->Take(&peer, shared_from_this(), side);
+    receive = peer.receives->Take(&peer, this, side);
     if (receive == nullptr) {
       me.waits_for_receive = true;
       ++me.stats.receiver_not_ready;
       return false;
     }
   }
-  if (error == FabricError::kNone) error = Move(side, post, receive);
+  if (error == FabricError::kNone) {
+    error = post.kind == FabricPostKind::kSend ? MoveMessage(side, post, receive)
+                                               : MoveRemote(side, post, receive);
+  }
   if (error != FabricError::kNone) {
     if (receive != nullptr) peer.receives->Post(receive);
     Break(error);
@@ -127,7 +133,26 @@ bool FabricLink::Execute(int side) {
   return true;
 }
 
-FabricError FabricLink::Move(int side, const FabricPost& post, Receive* receive) {
+FabricError FabricLink::MoveMessage(int side, const FabricPost& post, Receive* receive) {
+  End& me = ends_[side];
+  // What is inline is here already: there is no key to look at, and no lock that others take.
+  std::optional<FabricMemoryLock> lock;
+  if (!post.is_inline) {
+    lock.emplace(*me.memory, *me.memory);
+    const FabricError error = me.memory->CheckLocal(me.sends.current_segments());
+    if (error != FabricError::kNone) return error;
+  }
+  if (post.size_bytes > ends_[1 - side].receives->receive_bytes()) {
+    return FabricError::kMessageTooLong;
+  }
+  Gather(me.sends, post, receive->data);
+  receive->message_bytes = post.size_bytes;
+  receive->has_immediate = false;
+  ++me.stats.sends;
+  return FabricError::kNone;
+}
+
+FabricError FabricLink::MoveRemote(int side, const FabricPost& post, Receive* receive) {
   End& me = ends_[side];
   End& peer = ends_[1 - side];
   const std::span<const LocalBuffer> local = me.sends.current_segments();
@@ -136,14 +161,6 @@ FabricError FabricLink::Move(int side, const FabricPost& post, Receive* receive)
     if (const FabricError error = me.memory->CheckLocal(local); error != FabricError::kNone) {
       return error;
     }
-  }
-  if (post.kind == FabricPostKind::kSend) {
-    if (post.size_bytes > peer.receives->receive_bytes()) return FabricError::kMessageTooLong;
-    Gather(me.sends, post, receive->data);
-    receive->message_bytes = post.size_bytes;
-    receive->has_immediate = false;
-    ++me.stats.sends;
-    return FabricError::kNone;
   }
   const bool fetches = post.kind == FabricPostKind::kFetch;
   std::byte* remote = nullptr;
@@ -195,6 +212,7 @@ void FabricLink::Break(FabricError error) {
 }
 
 void FabricLink::Notify(End& end) {
+  end.quiet.store(false, std::memory_order_release);
   if (!end.armed) return;
   end.armed = false;
   end.signalled = true;
@@ -248,17 +266,21 @@ bool FabricLink::NextEvent(End& end, ChannelEvent* event) {
 }
 
 std::span<ChannelEvent> FabricLink::Reap(int side, std::span<ChannelEvent> events) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  if (ends_[side].quiet.load(std::memory_order_acquire)) return events.first(0);
+  const PatientLock lock(mutex_);
   End& me = ends_[side];
   ++me.turn;
   Progress(side);
   size_t count = 0;
   while (count < events.size() && NextEvent(me, &events[count])) ++count;
+  const bool has_work = me.sends.has_flushed() || me.sends.has_done() ||
+                        me.first_arrived != nullptr || DisconnectReady(me);
+  me.quiet.store(!has_work, std::memory_order_release);
   return events.first(count);
 }
 
 bool FabricLink::Arm(int side) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   End& me = ends_[side];
   if (me.event_fd < 0) me.event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (me.event_fd < 0) return false;  // out of descriptors: polled instead
@@ -276,14 +298,14 @@ bool FabricLink::Arm(int side) {
 }
 
 int FabricLink::wait_fd(int side) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   return ends_[side].event_fd;
 }
 
 absl::Status FabricLink::SetReceiveDepth(int side, int count) {
   SharedReceiveQueue* receives = nullptr;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const PatientLock lock(mutex_);
     End& me = ends_[side];
     if (me.closed) return absl::FailedPreconditionError("loopback fabric: the channel is closed");
     if (count <= me.receive_depth) return absl::OkStatus();
@@ -298,13 +320,15 @@ absl::Status FabricLink::SetReceiveDepth(int side, int count) {
 
 void FabricLink::ReturnReceive(int side, uint64_t tag) {
   End& me = ends_[side];
-  const bool was_held = me.receives->PostHeld(tag, &me);
-  DebugCheck(was_held, "a receive is returned once, by the channel that reported it");
-  if (was_held) me.receives->ServeWaiters();
+  using Returned = SharedReceiveQueue::Returned;
+  const Returned returned = me.receives->PostHeld(tag, &me);
+  DebugCheck(returned != Returned::kNotHeld,
+             "a receive is returned once, by the channel that reported it");
+  if (returned == Returned::kPostedAndAwaited) me.receives->ServeWaiters();
 }
 
 void FabricLink::OnReceivePosted(int side) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   ends_[side].waits_for_receive = false;
   Progress(side);
 }
@@ -312,7 +336,7 @@ void FabricLink::OnReceivePosted(int side) {
 void FabricLink::Close(int side) {
   SharedReceiveQueue* receives = nullptr;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const PatientLock lock(mutex_);
     End& me = ends_[side];
     if (me.closed) return;
     me.closed = true;
@@ -335,23 +359,23 @@ void FabricLink::Leave(int side) {
   End& me = ends_[side];
   me.receives->PostAllOf(&me);
   me.receives->ServeWaiters();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   if (me.event_fd >= 0) close(std::exchange(me.event_fd, -1));
   me.armed = false;
 }
 
 bool FabricLink::drained(int side) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   return ends_[side].closed && ends_[side].sends.empty();
 }
 
 FabricError FabricLink::error() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   return error_;
 }
 
 FabricStats FabricLink::stats(int side) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   return ends_[side].stats;
 }
 

@@ -13,6 +13,7 @@
 #define VOF_BACKENDS_LOOPBACK_FABRIC_LINK_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -84,6 +85,9 @@ class FabricLink : public std::enable_shared_from_this<FabricLink> {
     uint64_t posts_done = 0;
     FabricStats stats;
 
+    // Nothing can happen at this end before somebody clears it: it may be asked without the lock.
+    std::atomic<bool> quiet = false;
+
     int event_fd = -1;
     bool armed = false;      // sleeps: the next event writes event_fd
     bool signalled = false;  // event_fd is readable
@@ -92,7 +96,8 @@ class FabricLink : public std::enable_shared_from_this<FabricLink> {
   // All with the mutex held.
   void Progress(int side);
   bool Execute(int side);  // the oldest flushed post; false: it cannot go on now
-  FabricError Move(int side, const FabricPost& post, Receive* receive);
+  FabricError MoveMessage(int side, const FabricPost& post, Receive* receive);
+  FabricError MoveRemote(int side, const FabricPost& post, Receive* receive);
   void Arrive(End& end, Receive* receive);
   void Finish(End& end, bool ok);
   void Break(FabricError error);

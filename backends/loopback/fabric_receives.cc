@@ -6,21 +6,22 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "backends/loopback/fabric_link.h"
+#include "backends/loopback/patient_lock.h"
 
 namespace vof {
 
 int SharedReceiveQueue::receives() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   return static_cast<int>(receives_.size());
 }
 
 int SharedReceiveQueue::posted() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   return posted_;
 }
 
 absl::Status SharedReceiveQueue::Want(int more) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   if (more > options_.max_receives - wanted_) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "loopback fabric: cannot post ", more, " more receives: max_receives is ",
@@ -35,7 +36,7 @@ absl::Status SharedReceiveQueue::Want(int more) {
 }
 
 void SharedReceiveQueue::WantLess(int less) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   wanted_ -= less;
 }
 
@@ -56,13 +57,12 @@ absl::Status SharedReceiveQueue::Grow(int count) {
   return absl::OkStatus();
 }
 
-SharedReceiveQueue::Receive* SharedReceiveQueue::Take(const void* owner,
-                                                      const std::shared_ptr<FabricLink>& link,
+SharedReceiveQueue::Receive* SharedReceiveQueue::Take(const void* owner, FabricLink* link,
                                                       int side) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   Receive* receive = first_posted_;
   if (receive == nullptr) {
-    waiters_.push_back({link, side});
+    waiters_.push_back({link->weak_from_this(), side});
     return nullptr;
   }
   first_posted_ = receive->next;
@@ -80,28 +80,28 @@ void SharedReceiveQueue::PostLocked(Receive* receive) {
 }
 
 void SharedReceiveQueue::Post(Receive* receive) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   PostLocked(receive);
 }
 
-bool SharedReceiveQueue::PostHeld(uint64_t index, const void* owner) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (index >= receives_.size()) return false;
+SharedReceiveQueue::Returned SharedReceiveQueue::PostHeld(uint64_t index, const void* owner) {
+  const PatientLock lock(mutex_);
+  if (index >= receives_.size()) return Returned::kNotHeld;
   Receive& receive = receives_[index];
-  if (receive.owner != owner || !receive.held) return false;
+  if (receive.owner != owner || !receive.held) return Returned::kNotHeld;
   PostLocked(&receive);
-  return true;
+  return waiters_.empty() ? Returned::kPosted : Returned::kPostedAndAwaited;
 }
 
 void SharedReceiveQueue::PostAllOf(const void* owner) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   for (Receive& receive : receives_) {
     if (receive.owner == owner) PostLocked(&receive);
   }
 }
 
 std::optional<SharedReceiveQueue::Waiter> SharedReceiveQueue::NextWaiter() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const PatientLock lock(mutex_);
   if (first_posted_ == nullptr || waiters_.empty()) return std::nullopt;
   Waiter waiter = std::move(waiters_.front());
   waiters_.erase(waiters_.begin());

@@ -70,10 +70,11 @@ class SharedReceiveQueue {
   absl::Status Want(int more);
   void WantLess(int less);
   // Null when none is posted; the side is then in line for the next one that is.
-  Receive* Take(const void* owner, const std::shared_ptr<FabricLink>& link, int side);
+  Receive* Take(const void* owner, FabricLink* link, int side);
   void Post(Receive* receive);
-  // False when `owner` does not hold a receive of that number.
-  bool PostHeld(uint64_t index, const void* owner);
+  enum class Returned : uint8_t { kNotHeld, kPosted, kPostedAndAwaited };
+  // kNotHeld: `owner` does not hold a receive of that number. kPostedAndAwaited: call ServeWaiters.
+  Returned PostHeld(uint64_t index, const void* owner);
   void PostAllOf(const void* owner);
   // Lets waiting sides go on while receives are posted. Without any link's mutex held.
   void ServeWaiters();

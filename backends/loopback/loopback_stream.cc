@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "backends/loopback/byte_ring.h"
+#include "backends/loopback/patient_lock.h"
 
 namespace vof {
 
@@ -33,7 +35,9 @@ class LoopbackPipe {
     ByteRing incoming;
     bool incoming_ended = false;  // nothing more will be written
     bool closed = false;          // by its own Shutdown
-    bool wants_room = false;      // the last WriteSome did not take everything
+    // Nothing to read, and no end of it, before somebody clears it: may be asked without the lock.
+    std::atomic<bool> quiet = false;
+    bool wants_room = false;  // the last WriteSome did not take everything
     // Counts what this end may care about (bytes, room, ends), and up to where it has been told.
     uint64_t events = 0;
     uint64_t events_seen = 0;
@@ -44,6 +48,7 @@ class LoopbackPipe {
   };
 
   void Notify(End& end) {
+    end.quiet.store(false, std::memory_order_release);
     ++end.events;
     if (!end.armed) return;
     end.armed = false;
@@ -83,27 +88,32 @@ LoopbackStream::~LoopbackStream() { Leave(); }
 void LoopbackStream::Leave() {
   if (pipe_ == nullptr) return;
   Shutdown();
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
+  const PatientLock lock(pipe_->mutex);
   int& event_fd = pipe_->ends[side_].event_fd;
   if (event_fd >= 0) close(std::exchange(event_fd, -1));
 }
 
 IoResult LoopbackStream::ReadSome(std::span<const MutableBuffer> into) {
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
   LoopbackPipe::End& me = pipe_->ends[side_];
+  if (me.quiet.load(std::memory_order_acquire)) return kAgain;
+  const PatientLock lock(pipe_->mutex);
   LoopbackPipe::End& peer = pipe_->ends[1 - side_];
   if (me.closed) return kEnded;
   if (pipe_->broken) return kBroken;
   const size_t bytes = me.incoming.Read(into);
   // What is left (a reader that takes less than there is) is news again for Arm.
   me.events_seen = me.incoming.size_bytes() > 0 ? me.events - 1 : me.events;
-  if (bytes == 0) return me.incoming.size_bytes() == 0 && me.incoming_ended ? kEnded : kAgain;
+  if (bytes == 0 && me.incoming.size_bytes() == 0) {
+    if (me.incoming_ended) return kEnded;
+    me.quiet.store(true, std::memory_order_release);
+  }
+  if (bytes == 0) return kAgain;
   if (peer.wants_room) pipe_->Notify(peer);
   return {IoStatus::kOk, bytes, 0};
 }
 
 IoResult LoopbackStream::WriteSome(std::span<const ConstBuffer> from) {
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
+  const PatientLock lock(pipe_->mutex);
   LoopbackPipe::End& me = pipe_->ends[side_];
   LoopbackPipe::End& peer = pipe_->ends[1 - side_];
   if (me.closed || peer.incoming_ended) return kEnded;
@@ -117,7 +127,7 @@ IoResult LoopbackStream::WriteSome(std::span<const ConstBuffer> from) {
 }
 
 bool LoopbackStream::Arm() {
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
+  const PatientLock lock(pipe_->mutex);
   LoopbackPipe::End& me = pipe_->ends[side_];
   if (me.event_fd < 0) me.event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (me.event_fd < 0) return false;  // out of descriptors: polled instead
@@ -135,23 +145,24 @@ bool LoopbackStream::Arm() {
 }
 
 int LoopbackStream::wait_fd() const {
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
+  const PatientLock lock(pipe_->mutex);
   return pipe_->ends[side_].event_fd;
 }
 
 void LoopbackStream::Shutdown() {
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
+  const PatientLock lock(pipe_->mutex);
   LoopbackPipe::End& me = pipe_->ends[side_];
   LoopbackPipe::End& peer = pipe_->ends[1 - side_];
   if (me.closed) return;
   me.closed = true;
+  me.quiet.store(false, std::memory_order_release);
   me.incoming.Clear();
   peer.incoming_ended = true;
   pipe_->Notify(peer);
 }
 
 void LoopbackStream::ShutdownWrite() {
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
+  const PatientLock lock(pipe_->mutex);
   LoopbackPipe::End& peer = pipe_->ends[1 - side_];
   if (peer.incoming_ended) return;
   peer.incoming_ended = true;
@@ -159,7 +170,7 @@ void LoopbackStream::ShutdownWrite() {
 }
 
 void LoopbackStream::Reset() {
-  std::lock_guard<std::mutex> lock(pipe_->mutex);
+  const PatientLock lock(pipe_->mutex);
   if (pipe_->broken) return;
   pipe_->broken = true;
   for (LoopbackPipe::End& end : pipe_->ends) {

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "backends/common/resolver.h"
+#include "backends/common/trouble_handler.h"
 #include "backends/ofi/ofi_domain.h"
 #include "core/runtime/backend.h"
 
@@ -23,7 +24,8 @@ namespace vof {
 
 class OfiBackend final : public Backend {
  public:
-  explicit OfiBackend(Resolver resolver = SystemResolver());
+  // `on_trouble`: what keeps listeners from accepting.
+  explicit OfiBackend(Resolver resolver = SystemResolver(), TroubleHandler on_trouble = nullptr);
 
   std::string_view scheme() const override { return "ofi"; }
   absl::StatusOr<std::unique_ptr<Listener>> Listen(const Uri& uri, Reactor* reactor,
@@ -32,10 +34,13 @@ class OfiBackend final : public Backend {
 
  private:
   const Resolver resolver_;
+  const TroubleHandler on_trouble_;
   const std::shared_ptr<OfiDomains> domains_;  // listeners use it, too
 };
 
-void RegisterOfi(BackendRegistry& registry);
+// libfabric itself is loaded by the first Listen or Dial. Call this before there are threads: it
+// sets an environment variable (fabric_library.h).
+void RegisterOfi(BackendRegistry& registry, TroubleHandler on_trouble = nullptr);
 
 }  // namespace vof
 

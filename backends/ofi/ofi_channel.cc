@@ -49,6 +49,7 @@ OfiChannel::OfiChannel(OfiEndpoint endpoint, const PeerIdentity& peer)
       endpoint_(std::move(endpoint)),
       limits_(LimitsOf(*endpoint_.info)),
       keeps_order_((endpoint_.info->tx_attr->msg_order & kFullOrder) == kFullOrder),
+      completes_in_order_(endpoint_.completes_in_order()),
       needs_local_keys_((endpoint_.info->domain_attr->mr_mode & FI_MR_LOCAL) != 0),
       posts_(limits_.send_depth),
       receives_(endpoint_.domain, limits_.max_message_bytes) {}
@@ -226,9 +227,10 @@ void OfiChannel::OnCompletion(const fi_cq_data_entry& entry) {
   const auto* context = static_cast<const OfiContext*>(entry.op_context);
   const bool is_immediate = (entry.flags & FI_REMOTE_CQ_DATA) != 0;
   if (context != nullptr && !context->is_receive) {
-    return Finish(posts_.ByIndex(context->index), true);
+    return OnReported(posts_.ByIndex(context->index), true);
   }
   if (context == nullptr && !is_immediate) return;
+  if (!endpoint_.memory_file.empty()) endpoint_.RemoveName();
   ChannelEvent& arrival = arrivals_[num_arrivals_++];
   arrival = ChannelEvent();
   arrival.kind = ChannelEventKind::kReceived;
@@ -247,7 +249,14 @@ void OfiChannel::OnError() {
   if (fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 0) return;
   ending_ = true;
   const auto* context = static_cast<const OfiContext*>(error.op_context);
-  if (context != nullptr && !context->is_receive) Finish(posts_.ByIndex(context->index), false);
+  if (context != nullptr && !context->is_receive) OnReported(posts_.ByIndex(context->index), false);
+}
+
+void OfiChannel::OnReported(OfiPost& post, bool ok) {
+  if (completes_in_order_) {
+    while (OfiPost* const before = posts_.TakeUnreported(post)) Finish(*before, true);
+  }
+  Finish(post, ok);
 }
 
 void OfiChannel::Finish(OfiPost& post, bool ok) {

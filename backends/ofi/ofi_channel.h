@@ -9,13 +9,14 @@
 //   (*channel)->Flush();
 //   for (const ChannelEvent& event : (*channel)->Reap(events)) ...
 //
-// Posts reach the provider with Flush. They are reported in order of posting, whatever the order
-// in which the provider completes them. Local keys are checked here: providers do not all look.
-// Without a connection of the provider, the end is agreed over the side connection: who ends first
-// says so, calls the provider no more, and keeps its endpoint (and what was posted) until the peer
-// has ended as well, for kLingerTimeout at most, because that one may be moving bytes. A provider
-// that does not keep a send behind the stores before it is given the send only when these are
-// complete at the peer. What each provider does otherwise is in docs/fabrics.md.
+// Posts reach the provider with Flush; where completions come in their order it is asked for the
+// last one of each flush and for fetches only. They are reported in order of posting, whatever the
+// order in which the provider completes them. Local keys are checked here: providers do not all
+// look. Without a connection of the provider, the end is agreed over the side connection: who ends
+// first says so, calls the provider no more, and keeps its endpoint (and what was posted) until the
+// peer has ended as well, for kLingerTimeout at most, because that one may be moving bytes. A
+// provider that does not keep a send behind the stores before it is given the send only when these
+// are complete at the peer. What each provider does otherwise is in docs/fabrics.md.
 #ifndef VOF_BACKENDS_OFI_OFI_CHANNEL_H_
 #define VOF_BACKENDS_OFI_OFI_CHANNEL_H_
 
@@ -77,6 +78,8 @@ class OfiChannel {
 
  private:
   static constexpr size_t kCompletionsPerRead = 64;
+  // So often at least the provider is asked for a completion.
+  static constexpr int kReportEvery = 32;
 
   OfiChannel(OfiEndpoint endpoint, const PeerIdentity& peer);
   absl::Status OpenWaitDescriptor();
@@ -90,10 +93,11 @@ class OfiChannel {
   // What the provider is told (ofi_submit.cc).
   void Issue();
   bool MustWait(const OfiPost& post) const;
+  uint64_t ReportFlags(OfiPost& post, const OfiPost* following) const;
   bool MayInject(const OfiPost& post) const;
-  ssize_t Submit(OfiPost& post);
-  ssize_t SubmitSend(OfiPost& post);
-  ssize_t SubmitAccess(OfiPost& post);
+  ssize_t Submit(OfiPost& post, uint64_t flags);
+  ssize_t SubmitSend(OfiPost& post, uint64_t flags);
+  ssize_t SubmitAccess(OfiPost& post, uint64_t flags);
 
   // What the provider tells.
   void PostReceives();
@@ -101,6 +105,7 @@ class OfiChannel {
   size_t ReadCompletions();
   void OnCompletion(const fi_cq_data_entry& entry);
   void OnError();
+  void OnReported(OfiPost& post, bool ok);
   void Finish(OfiPost& post, bool ok);
   void LookAtConnection();
   void LookAtSide();
@@ -110,8 +115,9 @@ class OfiChannel {
   const PeerIdentity peer_;
   OfiEndpoint endpoint_;
   ChannelLimits limits_;
-  const bool keeps_order_;       // of sends, stores and fetches, by the provider
-  const bool needs_local_keys_;  // FI_MR_LOCAL
+  const bool keeps_order_;         // of sends, stores and fetches, by the provider
+  const bool completes_in_order_;  // so that one completion speaks for those before it
+  const bool needs_local_keys_;    // FI_MR_LOCAL
   OfiPosts posts_;
   std::unique_ptr<std::byte[]> inline_memory_;  // of each post
   Region inline_region_;                        // ends before its memory
@@ -123,6 +129,7 @@ class OfiChannel {
   size_t first_arrival_ = 0;
   size_t num_arrivals_ = 0;
   int stores_in_flight_ = 0;
+  int unreported_ = 0;  // posts issued since the provider was asked for a completion
   uint32_t idle_turns_ = 0;
   bool look_soon_ = true;   // at the connection: it may have woken us
   bool failed_ = false;     // reported a failure: what comes behind it has failed as well

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -40,9 +41,10 @@ absl::StatusOr<std::unique_ptr<Link>> MakeLink(OfiEndpoint endpoint, const PeerI
 
 // FI_CONNECTED, or what happened instead.
 absl::Status AwaitConnected(fid_eq* eq, MonotonicTime deadline) {
+  const MonotonicTime began = MonotonicNow();
   for (;;) {
     const int left_ms = MillisecondsUntil(deadline, kLongestWait);
-    if (left_ms == 0) return absl::DeadlineExceededError("no answer in time");
+    if (left_ms == 0) return NoAnswerSince(began);
     alignas(fi_eq_cm_entry) std::array<std::byte, sizeof(fi_eq_cm_entry) + 512> bytes;
     uint32_t kind = 0;
     const ssize_t result = fi_eq_sread(eq, &kind, bytes.data(), bytes.size(), left_ms, 0);
@@ -50,7 +52,9 @@ absl::Status AwaitConnected(fid_eq* eq, MonotonicTime deadline) {
     if (result == -FI_EAVAIL) {
       fi_eq_err_entry error = {};
       fi_eq_readerr(eq, &error, 0);
-      const std::string cause = OfiErrorText(error.err);
+      const std::string cause = error.err == FI_EINPROGRESS
+                                    ? "what listens there does not answer as an ofi:// target"
+                                    : OfiErrorText(error.err);
       return absl::UnavailableError(
           absl::StrCat(cause, " (is the target running, with the same provider?)"));
     }
@@ -93,6 +97,7 @@ absl::StatusOr<std::unique_ptr<Link>> DialConnected(const Uri& uri, const OfiPro
 // --- By a side connection ---
 
 absl::Status AwaitHello(int fd, SideHelloParser* parser, MonotonicTime deadline) {
+  const MonotonicTime began = MonotonicNow();
   for (;;) {
     switch (ReadHello(fd, parser)) {
       case SideRead::kComplete:
@@ -108,7 +113,7 @@ absl::Status AwaitHello(int fd, SideHelloParser* parser, MonotonicTime deadline)
         break;
     }
     const int left_ms = MillisecondsUntil(deadline, kLongestWait);
-    if (left_ms == 0) return absl::DeadlineExceededError("no answer in time");
+    if (left_ms == 0) return NoAnswerSince(began);
     pollfd events{.fd = fd, .events = POLLIN, .revents = 0};
     if (poll(&events, 1, left_ms) < 0 && errno != EINTR) {
       return absl::ErrnoToStatus(errno, "cannot wait for an answer");
@@ -121,9 +126,9 @@ absl::Status CheckAnswer(const SideHello& hello, const std::string& provider) {
     case SideAnswer::kWelcome:
       break;
     case SideAnswer::kOtherProvider:
-      return absl::InvalidArgumentError(absl::StrCat("the target listens with provider '",
-                                                     hello.provider, "', not '", provider,
-                                                     "'; use ?provider=", hello.provider));
+      return absl::UnavailableError(absl::StrCat("the target listens with provider '",
+                                                 hello.provider, "', not '", provider,
+                                                 "'; use ?provider=", hello.provider));
     case SideAnswer::kCannotServe:
       return absl::UnavailableError("the target is out of memory or descriptors");
     case SideAnswer::kNotReachable:
@@ -139,12 +144,14 @@ absl::StatusOr<std::unique_ptr<Link>> DialSide(const Uri& uri, const OfiProvider
                                                MonotonicTime deadline) {
   absl::StatusOr<FileDescriptor> socket = ConnectSocket(uri, {}, resolver, deadline);
   if (!socket.ok()) return socket.status();
-  const std::string text =
-      absl::StrCat("cannot connect to '", uri.host, "' with provider '", provider.name, "': ");
+  const std::string text = absl::StrCat("cannot connect to '", uri.host, "' port ", uri.port,
+                                        " with provider '", provider.name, "': ");
   const auto in_context = [&text](const absl::Status& status) {
     return absl::Status(status.code(), absl::StrCat(text, status.message()));
   };
-  absl::StatusOr<SideEnd> end = OpenSideEnd(domains, provider, *std::move(socket));
+  absl::StatusOr<SideAddresses> addresses = SideAddresses::Of(socket->get());
+  if (!addresses.ok()) return in_context(addresses.status());
+  absl::StatusOr<SideEnd> end = OpenSideEnd(domains, provider, *std::move(socket), *addresses);
   if (!end.ok()) return in_context(end.status());
   const int fd = end->endpoint.side.get();
   SideHelloParser parser;
@@ -152,7 +159,9 @@ absl::StatusOr<std::unique_ptr<Link>> DialSide(const Uri& uri, const OfiProvider
                             ? AwaitHello(fd, &parser, deadline)
                             : absl::UnavailableError("the target closed the connection");
   if (status.ok()) status = CheckAnswer(parser.hello(), provider.name);
-  if (status.ok()) status = end->MeetPeer(parser.hello());
+  const std::vector<std::byte>& name = parser.hello().name;
+  if (status.ok()) status = CheckPeerName(provider, name, *addresses);
+  if (status.ok()) status = end->endpoint.SetPeer(name);
   if (!status.ok()) return in_context(status);
   const PeerIdentity peer = end->Identity();
   return MakeLink(std::move(end->endpoint), peer);

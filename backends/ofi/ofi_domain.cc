@@ -2,7 +2,6 @@
 #include "backends/ofi/ofi_domain.h"
 
 #include <rdma/fi_errno.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -10,12 +9,15 @@
 #include <cerrno>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "backends/ofi/ofi_error.h"
+#include "core/base/random.h"
 
 namespace vof {
 namespace {
@@ -35,7 +37,7 @@ uint64_t AccessFlags(Access access) {
 absl::StatusOr<uint32_t> RandomKey() {
   uint32_t key = 0;
   while (key == 0) {
-    if (getrandom(&key, sizeof(key), 0) != sizeof(key) && errno != EINTR) {
+    if (!FillRandom(std::as_writable_bytes(std::span(&key, 1)))) {
       return absl::ErrnoToStatus(errno, "cannot make a key for a memory region");
     }
   }
@@ -51,6 +53,13 @@ std::string PinLimitText() {
       " bytes; raise it (`ulimit -l`, LimitMEMLOCK= of systemd) or use less memory");
 }
 
+// A domain of sockets has 128 places for what is under way, and connections that end leave some of
+// them taken: after as many sessions nothing of it moves any more (1.17).
+int MostEndpoints(const fi_info& info) {
+  constexpr std::string_view kWearsOut = "sockets";
+  return info.fabric_attr->prov_name == kWearsOut ? 64 : std::numeric_limits<int>::max();
+}
+
 bool IsShortage(int error) {
   return error == FI_ENOMEM || error == FI_EAGAIN || error == FI_ENOSPC || error == FI_EPERM;
 }
@@ -60,7 +69,8 @@ bool IsShortage(int error) {
 absl::StatusOr<std::shared_ptr<OfiDomain>> OfiDomain::Open(const fi_info& info) {
   const std::string provider = info.fabric_attr->prov_name;
   fid_fabric* fabric = nullptr;
-  if (const int result = fi_fabric(info.fabric_attr, &fabric, nullptr); result != 0) {
+  if (const int result = FabricLibrary::Loaded().open_fabric(info.fabric_attr, &fabric, nullptr);
+      result != 0) {
     return OfiError(result, absl::StrCat("cannot open the fabric of provider '", provider, "'"));
   }
   std::shared_ptr<fid_fabric> owned_fabric(fabric, FidCloser());
@@ -138,10 +148,14 @@ absl::StatusOr<std::shared_ptr<OfiDomain>> OfiDomains::Get(const fi_info& info) 
   const std::string name = absl::StrCat(info.fabric_attr->prov_name, "/", info.fabric_attr->name,
                                         "/", info.domain_attr->name);
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::weak_ptr<OfiDomain>& known = domains_[name];
-  if (std::shared_ptr<OfiDomain> domain = known.lock()) return domain;
+  Known& known = domains_[name];
+  std::shared_ptr<OfiDomain> domain = known.domain.lock();
+  if (domain != nullptr && known.endpoints < MostEndpoints(info)) {
+    ++known.endpoints;
+    return domain;
+  }
   absl::StatusOr<std::shared_ptr<OfiDomain>> opened = OfiDomain::Open(info);
-  if (opened.ok()) known = *opened;
+  if (opened.ok()) known = {*opened, 1};
   return opened;
 }
 

@@ -81,14 +81,20 @@ class OfiDomain final : public Domain {
   std::vector<Grave> graves_;  // end before domain_
 };
 
-// The domains of a backend: one for each that libfabric names, while somebody uses it.
+// The domains of a backend: one for each that libfabric names, while somebody uses it. A provider
+// whose domains wear out gets a new one in time.
 class OfiDomains {
  public:
-  absl::StatusOr<std::shared_ptr<OfiDomain>> Get(const fi_info& info);  // any thread
+  // For one endpoint. Any thread.
+  absl::StatusOr<std::shared_ptr<OfiDomain>> Get(const fi_info& info);
 
  private:
+  struct Known {
+    std::weak_ptr<OfiDomain> domain;
+    int endpoints = 0;  // that there were
+  };
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<OfiDomain>> domains_;  // provider, fabric and domain
+  std::map<std::string, Known> domains_;  // by provider, fabric and domain
 };
 
 }  // namespace vof

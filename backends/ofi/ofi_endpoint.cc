@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ofi/ofi_endpoint.h"
 
+#include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/ofi/memory_name.h"
 #include "backends/ofi/ofi_error.h"
 
 namespace vof {
 namespace {
+
+// Its descriptors stay readable once they have been: nothing of its interface clears them (1.17).
+constexpr std::string_view kBadAtWaiting = "net";
 
 absl::Status Failure(int result, const char* what, const fi_info& info) {
   return OfiError(result,
@@ -33,7 +39,7 @@ absl::Status OpenCompletionQueue(OfiEndpoint* endpoint) {
     result = fi_cq_open(endpoint->domain->domain(), &attributes, &opened, nullptr);
     if (result != 0) continue;
     endpoint->cq.reset(opened);
-    if (wait == FI_WAIT_FD) endpoint->cq_fd = WaitDescriptor(&opened->fid);
+    if (wait == FI_WAIT_FD) endpoint->cq_fd = WaitDescriptor(info, &opened->fid);
     return absl::OkStatus();
   }
   return Failure(result, "open a completion queue", info);
@@ -50,7 +56,22 @@ absl::Status OpenAddressVector(OfiEndpoint* endpoint) {
   return absl::OkStatus();
 }
 
+absl::Status NameSharedMemory(OfiEndpoint* endpoint) {
+  absl::StatusOr<std::string> file = NewMemoryFile();
+  if (!file.ok()) return file.status();
+  std::string name = ProviderName(*file);
+  const int result = fi_setname(&endpoint->ep->fid, name.data(), name.size() + 1);
+  if (result != 0) return Failure(result, "name an endpoint", *endpoint->info);
+  endpoint->memory_file = *std::move(file);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+void OfiEndpoint::RemoveName() {
+  unlink(MemoryPath(memory_file).c_str());
+  memory_file.clear();
+}
 
 void BuryEndpoint(OfiEndpoint endpoint, MonotonicTime until) {
   const std::shared_ptr<OfiDomain> domain = std::move(endpoint.domain);
@@ -58,9 +79,11 @@ void BuryEndpoint(OfiEndpoint endpoint, MonotonicTime until) {
   domain->Bury(std::make_shared<OfiEndpoint>(std::move(endpoint)), std::move(side), until);
 }
 
-int WaitDescriptor(fid* object) {
+int WaitDescriptor(const fi_info& info, fid* object) {
   int fd = -1;
-  return fi_control(object, FI_GETWAIT, &fd) == 0 ? fd : -1;
+  // Asked for in any case: with the question net begins to move bytes by itself.
+  if (fi_control(object, FI_GETWAIT, &fd) != 0) return -1;
+  return info.fabric_attr->prov_name == kBadAtWaiting ? -1 : fd;
 }
 
 absl::StatusOr<FidPtr<fid_eq>> OpenEventQueue(fid_fabric* fabric) {
@@ -72,7 +95,8 @@ absl::StatusOr<FidPtr<fid_eq>> OpenEventQueue(fid_fabric* fabric) {
   return FidPtr<fid_eq>(opened);
 }
 
-absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain, InfoPtr info) {
+absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain, InfoPtr info,
+                                              bool* took_request) {
   OfiEndpoint endpoint;
   endpoint.domain = std::move(domain);
   endpoint.info = std::move(info);
@@ -83,7 +107,7 @@ absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain,
     absl::StatusOr<FidPtr<fid_eq>> eq = OpenEventQueue(endpoint.domain->fabric());
     if (!eq.ok()) return eq.status();
     endpoint.eq = *std::move(eq);
-    endpoint.eq_fd = WaitDescriptor(&endpoint.eq->fid);
+    endpoint.eq_fd = WaitDescriptor(*endpoint.info, &endpoint.eq->fid);
   } else if (absl::Status s = OpenAddressVector(&endpoint); !s.ok()) {
     return s;
   }
@@ -91,15 +115,22 @@ absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain,
   int result = fi_endpoint(endpoint.domain->domain(), endpoint.info.get(), &opened, nullptr);
   if (result != 0) return Failure(result, "open an endpoint", *endpoint.info);
   endpoint.ep.reset(opened);
+  if (took_request != nullptr) *took_request = true;
+  if (endpoint.info->addr_format == FI_ADDR_STR) {
+    if (absl::Status s = NameSharedMemory(&endpoint); !s.ok()) return s;
+  }
   fid* const bound = endpoint.eq != nullptr ? &endpoint.eq->fid : &endpoint.av->fid;
   result = fi_ep_bind(opened, bound, 0);
-  if (result == 0) result = fi_ep_bind(opened, &endpoint.cq->fid, FI_TRANSMIT | FI_RECV);
+  const uint64_t sent = FI_TRANSMIT | (endpoint.completes_in_order() ? FI_SELECTIVE_COMPLETION : 0);
+  if (result == 0) result = fi_ep_bind(opened, &endpoint.cq->fid, sent);
+  if (result == 0) result = fi_ep_bind(opened, &endpoint.cq->fid, FI_RECV);
   if (result == 0) result = fi_enable(opened);
   if (result != 0) return Failure(result, "enable an endpoint", *endpoint.info);
   return endpoint;
 }
 
 absl::StatusOr<std::vector<std::byte>> OfiEndpoint::Name() const {
+  if (!memory_file.empty()) return SealMemory(memory_file);
   std::vector<std::byte> name(kMaxEndpointNameBytes);
   size_t size = name.size();
   const int result = fi_getname(&ep->fid, name.data(), &size);

@@ -38,12 +38,23 @@ inline constexpr size_t kOfiSendDepth = 256;
 
 struct OfiEndpoint {
   // Enabled: receives may be posted. FI_EP_MSG has an event queue, FI_EP_RDM an address vector.
-  static absl::StatusOr<OfiEndpoint> Open(std::shared_ptr<OfiDomain> domain, InfoPtr info);
+  // Of a connection request: `took_request` is set when the request has become the endpoint's, and
+  // ends with it; before, it is the caller's to refuse.
+  static absl::StatusOr<OfiEndpoint> Open(std::shared_ptr<OfiDomain> domain, InfoPtr info,
+                                          bool* took_request = nullptr);
 
-  // FI_EP_RDM. The name that a peer needs, and what to do with that of the peer.
+  // FI_EP_RDM. The name that a peer needs (of shared memory: memory_name.h), asked for once; and
+  // what to do with that of the peer.
   absl::StatusOr<std::vector<std::byte>> Name() const;
   absl::Status SetPeer(std::span<const std::byte> name);
 
+  // The peer has mapped the memory of this endpoint: its name is of no use to anybody else.
+  void RemoveName();
+
+  // Of sends and stores.
+  bool completes_in_order() const {
+    return (info->tx_attr->comp_order & FI_ORDER_STRICT) == FI_ORDER_STRICT;
+  }
   bool is_connected_type() const { return info->ep_attr->type == FI_EP_MSG; }
 
   std::shared_ptr<OfiDomain> domain;
@@ -53,6 +64,9 @@ struct OfiEndpoint {
   FidPtr<fid_av> av;    // FI_EP_RDM
   FidPtr<fid_cq> cq;
   FidPtr<fid_ep> ep;
+  // FI_EP_RDM by shared memory: its file. Who is killed leaves it behind, 16 MiB of memory, and the
+  // provider would give the same name to the next process with that number.
+  std::string memory_file;
   fi_addr_t peer = FI_ADDR_UNSPEC;  // FI_EP_RDM
   int cq_fd = -1;                   // readable when armed and something happened; -1: not offered
   int eq_fd = -1;
@@ -65,8 +79,8 @@ void BuryEndpoint(OfiEndpoint endpoint, MonotonicTime until);
 
 // An event queue with a descriptor to wait on where the provider has one.
 absl::StatusOr<FidPtr<fid_eq>> OpenEventQueue(fid_fabric* fabric);
-// -1: not offered.
-int WaitDescriptor(fid* object);
+// -1: not offered, or of no use.
+int WaitDescriptor(const fi_info& info, fid* object);
 
 }  // namespace vof
 

@@ -8,10 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "backends/ofi/fabric_library.h"
 
 namespace vof {
 
-std::string OfiErrorText(int result) { return fi_strerror(std::abs(result)); }
+std::string OfiErrorText(int result) { return FabricLibrary::Loaded().strerror(std::abs(result)); }
 
 absl::Status OfiError(int result, std::string_view what) {
   const int error = std::abs(result);

@@ -14,6 +14,8 @@
 
 #include <memory>
 
+#include "backends/ofi/fabric_library.h"
+
 namespace vof {
 
 struct FidCloser {
@@ -26,7 +28,7 @@ template <typename F>
 using FidPtr = std::unique_ptr<F, FidCloser>;
 
 struct InfoFreer {
-  void operator()(fi_info* info) const { fi_freeinfo(info); }
+  void operator()(fi_info* info) const { FabricLibrary::Loaded().freeinfo(info); }
 };
 // A list, or one element of it.
 using InfoPtr = std::unique_ptr<fi_info, InfoFreer>;

@@ -4,9 +4,11 @@
 #include <rdma/fi_errno.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "backends/common/listen_remedy.h"
 #include "backends/ofi/ofi_channel.h"
 #include "backends/ofi/ofi_error.h"
 #include "backends/ofi/ofi_node.h"
@@ -18,7 +20,8 @@
 namespace vof {
 namespace {
 
-constexpr int kEventsPerTurn = 64;
+// An endpoint takes milliseconds to open: others are served between a few of them.
+constexpr int kEventsPerTurn = 4;
 constexpr int kPortAttempts = 16;  // as in the TCP listener: another address may have taken it
 
 struct Event {
@@ -49,18 +52,17 @@ bool MaySleep(fid_fabric* fabric, fid_eq* eq) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Listener>> OfiMessageListener::Open(
-    const Uri& uri, const OfiProvider& provider, std::shared_ptr<OfiDomains> domains,
-    const Resolver& resolver, Reactor* reactor, AcceptHandler accept) {
+absl::StatusOr<std::unique_ptr<Listener>> OfiMessageListener::Open(const Uri& uri,
+                                                                   const Resolver& resolver,
+                                                                   OfiListenerParts parts) {
   absl::StatusOr<std::vector<SocketAddress>> addresses =
       resolver({.host = uri.host, .port = uri.port, .listening = true});
   if (!addresses.ok()) return addresses.status();
-  std::unique_ptr<OfiMessageListener> listener(
-      new OfiMessageListener(provider, std::move(domains), reactor, std::move(accept)));
+  std::unique_ptr<OfiMessageListener> listener(new OfiMessageListener(std::move(parts)));
   listener->address_.scheme = uri.scheme;
   listener->address_.host = uri.host;
   listener->address_.has_port = true;
-  listener->address_.options.provider = provider.name;
+  listener->address_.options.provider = listener->parts_.provider.name;
   absl::Status status;
   for (int attempt = 0; attempt < kPortAttempts; ++attempt) {
     listener->address_.port = uri.port;
@@ -70,10 +72,9 @@ absl::StatusOr<std::unique_ptr<Listener>> OfiMessageListener::Open(
   if (!status.ok()) return status;
   for (Passive& passive : listener->passives_) {
     OfiMessageListener* const self = listener.get();
-    if (absl::Status s = reactor->Watch(passive.eq_fd, [self, p = &passive] { self->OnEvents(p); });
-        !s.ok()) {
-      return s;
-    }
+    absl::Status watched = passive.watch.Start(self->parts_.reactor, passive.eq_fd,
+                                               [self, p = &passive] { self->OnEvents(p); });
+    if (!watched.ok()) return watched;
     // The descriptor reports from now on.
     MaySleep(passive.fabric.get(), passive.eq.get());
   }
@@ -82,7 +83,6 @@ absl::StatusOr<std::unique_ptr<Listener>> OfiMessageListener::Open(
 
 OfiMessageListener::~OfiMessageListener() {
   while (!pending_.empty()) Remove(pending_.begin());
-  for (const Passive& passive : passives_) reactor_->Unwatch(passive.eq_fd);
 }
 
 absl::Status OfiMessageListener::ListenOnAll(std::vector<SocketAddress> addresses) {
@@ -105,87 +105,100 @@ absl::Status OfiMessageListener::ListenOnAll(std::vector<SocketAddress> addresse
 }
 
 absl::StatusOr<uint16_t> OfiMessageListener::ListenOn(const SocketAddress& address) {
-  const std::string text =
-      absl::StrCat("cannot listen on ", address.Text(), " with provider '", provider_.name, "'");
+  const std::string text = absl::StrCat("cannot listen on ", address.Text(), " with provider '",
+                                        parts_.provider.name, "'");
   absl::StatusOr<InfoPtr> info = QueryProvider(
-      provider_,
+      parts_.provider,
       {.node = NumericNode(address), .service = absl::StrCat(address.port()), .is_source = true});
   if (!info.ok()) return info.status();
-  Passive passive;
+  std::list<Passive> made(1);
+  Passive& passive = made.front();
   fid_fabric* fabric = nullptr;
-  int result = fi_fabric((*info)->fabric_attr, &fabric, nullptr);
-  if (result != 0) return OfiError(result, text);
+  const auto failure = [&text](int result) {
+    const absl::Status error = OfiError(result, text);
+    const std::string remedy(ListenRemedy(std::abs(result)));  // its errors are those of errno
+    return absl::Status(error.code(),
+                        absl::StrCat(error.message(), remedy.empty() ? "" : "; ", remedy));
+  };
+  int result = FabricLibrary::Loaded().open_fabric((*info)->fabric_attr, &fabric, nullptr);
+  if (result != 0) return failure(result);
   passive.fabric.reset(fabric, FidCloser());
   absl::StatusOr<FidPtr<fid_eq>> eq = OpenEventQueue(fabric);
   if (!eq.ok()) return eq.status();
   passive.eq = *std::move(eq);
-  passive.eq_fd = WaitDescriptor(&passive.eq->fid);
+  passive.eq_fd = WaitDescriptor(**info, &passive.eq->fid);
   fid_pep* pep = nullptr;
   result = fi_passive_ep(fabric, info->get(), &pep, nullptr);
-  if (result != 0) return OfiError(result, text);
+  if (result != 0) return failure(result);
   passive.pep.reset(pep);
   result = fi_pep_bind(pep, &passive.eq->fid, 0);
   if (result == 0) result = fi_listen(pep);
-  if (result != 0) return OfiError(result, text);
-  if (passive.eq_fd < 0) {
-    return absl::UnimplementedError(absl::StrCat(text, ": it has no descriptor to wait on"));
-  }
+  if (result != 0) return failure(result);
   sockaddr_storage bound = {};
   size_t size = sizeof(bound);
   result = fi_getname(&pep->fid, &bound, &size);
-  if (result != 0) return OfiError(result, text);
-  passives_.push_back(std::move(passive));
+  if (result != 0) return failure(result);
+  passives_.splice(passives_.end(), made);
   return SocketAddress(reinterpret_cast<const sockaddr*>(&bound), static_cast<socklen_t>(size))
       .port();
 }
 
 void OfiMessageListener::OnEvents(Passive* passive) {
   // The accept handler may end this listener.
-  const std::weak_ptr<AcceptHandler> alive = accept_;
+  const std::weak_ptr<AcceptHandler> alive = parts_.accept;
   for (int i = 0; i < kEventsPerTurn; ++i) {
     Event event = ReadEvent(passive->eq.get());
     if (event.result == -FI_EAGAIN) {
       if (MaySleep(passive->fabric.get(), passive->eq.get())) return;
       continue;
     }
-    if (event.result > 0 && event.kind == FI_CONNREQ) OnRequest(InfoPtr(event.info));
+    if (event.result > 0 && event.kind == FI_CONNREQ) OnRequest(passive, InfoPtr(event.info));
     if (alive.expired()) return;
   }
 }
 
-void OfiMessageListener::OnRequest(InfoPtr info) {
+void OfiMessageListener::OnRequest(Passive* passive, InfoPtr info) {
   if (pending_.size() == kMaxPendingHandshakes) Remove(pending_.begin());
-  Pending pending;
+  const Place place = pending_.emplace(pending_.end());
   if (info->dest_addr != nullptr) {
     const SocketAddress peer(static_cast<const sockaddr*>(info->dest_addr),
                              static_cast<socklen_t>(info->dest_addrlen));
-    pending.peer = {peer.HostText(), peer.port(), {}};
+    place->peer = {peer.HostText(), peer.port(), {}};
   }
-  absl::StatusOr<std::shared_ptr<OfiDomain>> domain = domains_->Get(*info);
-  // Out of something: the peer is told by the end of its connection.
-  if (!domain.ok()) return;
-  absl::StatusOr<OfiEndpoint> endpoint = OfiEndpoint::Open(*std::move(domain), std::move(info));
-  if (!endpoint.ok() || fi_accept(endpoint->ep.get(), nullptr, 0) != 0) return;
-  pending.endpoint = *std::move(endpoint);
-  const Place place = pending_.insert(pending_.end(), std::move(pending));
+  fid* const request = info->handle;
+  bool took_request = false;
+  absl::StatusOr<std::shared_ptr<OfiDomain>> domain = parts_.domains->Get(*info);
+  absl::StatusOr<OfiEndpoint> endpoint =
+      domain.ok() ? OfiEndpoint::Open(*std::move(domain), std::move(info), &took_request)
+                  : domain.status();
+  // Out of something. A request that no endpoint has taken keeps its socket until it is refused.
+  if (!endpoint.ok() && !took_request) fi_reject(passive->pep.get(), request, nullptr, 0);
+  if (!endpoint.ok()) parts_.ReportTurnedAway(address_, endpoint.status());
+  if (!endpoint.ok() || fi_accept(endpoint->ep.get(), nullptr, 0) != 0) {
+    pending_.erase(place);
+    return;
+  }
+  place->endpoint = *std::move(endpoint);
   place->timer =
-      reactor_->AddTimer(DeadlineAfter(MonotonicNow(), kHandshakeTimeout), [this, place] {
+      parts_.reactor->AddTimer(DeadlineAfter(MonotonicNow(), kHandshakeTimeout), [this, place] {
         place->timer = 0;
         Remove(place);
       });
-  if (!reactor_->Watch(place->endpoint.eq_fd, [this, place] { OnEndpointEvent(place); }).ok()) {
+  const absl::Status watched = place->watch.Start(parts_.reactor, place->endpoint.eq_fd,
+                                                  [this, place] { OnEndpointEvent(place); });
+  if (!watched.ok()) {
     Remove(place);
     return;
   }
   OnEndpointEvent(place);
 }
 
-OfiMessageListener::Pending OfiMessageListener::Remove(Place place) {
-  reactor_->Unwatch(place->endpoint.eq_fd);
-  if (place->timer != 0) reactor_->CancelTimer(place->timer);
-  Pending pending = std::move(*place);
+OfiEndpoint OfiMessageListener::Remove(Place place) {
+  place->watch.Stop();
+  if (place->timer != 0) parts_.reactor->CancelTimer(place->timer);
+  OfiEndpoint endpoint = std::move(place->endpoint);
   pending_.erase(place);
-  return pending;
+  return endpoint;
 }
 
 void OfiMessageListener::OnEndpointEvent(Place place) {
@@ -195,13 +208,14 @@ void OfiMessageListener::OnEndpointEvent(Place place) {
   } while (event.result == -FI_EAGAIN &&
            !MaySleep(place->endpoint.domain->fabric(), place->endpoint.eq.get()));
   if (event.result == -FI_EAGAIN) return;
-  Pending pending = Remove(place);
+  const PeerIdentity peer = place->peer;
+  OfiEndpoint endpoint = Remove(place);
   if (event.result <= 0 || event.kind != FI_CONNECTED) return;
-  std::shared_ptr<OfiDomain> domain = pending.endpoint.domain;
+  std::shared_ptr<OfiDomain> domain = endpoint.domain;
   absl::StatusOr<std::unique_ptr<OfiChannel>> channel =
-      OfiChannel::Create(std::move(pending.endpoint), pending.peer);
-  if (!channel.ok()) return;
-  const std::shared_ptr<AcceptHandler> accept = accept_;
+      OfiChannel::Create(std::move(endpoint), peer);
+  if (!channel.ok()) return parts_.ReportTurnedAway(address_, channel.status());
+  const std::shared_ptr<AcceptHandler> accept = parts_.accept;
   (*accept)(std::make_unique<MessageLink<OfiChannel>>(*std::move(channel), std::move(domain)));
 }
 

@@ -3,7 +3,7 @@
 // Listens for providers with connections (FI_EP_MSG): passive endpoints of libfabric, one for each
 // address of the host.
 //
-//   auto listener = OfiMessageListener::Open(uri, provider, domains, resolver, reactor, accept);
+//   auto listener = OfiMessageListener::Open(uri, resolver, {provider, domains, reactor, accept});
 //
 // At most kMaxPendingHandshakes connections may be between their request and their establishment,
 // each for kHandshakeTimeout; one more ends the oldest of them. Connections that never ask are the
@@ -23,8 +23,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backends/common/resolver.h"
+#include "backends/ofi/event_watch.h"
 #include "backends/ofi/ofi_domain.h"
 #include "backends/ofi/ofi_endpoint.h"
+#include "backends/ofi/ofi_listener_parts.h"
 #include "backends/ofi/ofi_provider.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/reactor.h"
@@ -34,10 +36,8 @@ namespace vof {
 class OfiMessageListener final : public Listener {
  public:
   // On `reactor`'s thread, or before it runs.
-  static absl::StatusOr<std::unique_ptr<Listener>> Open(const Uri& uri, const OfiProvider& provider,
-                                                        std::shared_ptr<OfiDomains> domains,
-                                                        const Resolver& resolver, Reactor* reactor,
-                                                        AcceptHandler accept);
+  static absl::StatusOr<std::unique_ptr<Listener>> Open(const Uri& uri, const Resolver& resolver,
+                                                        OfiListenerParts parts);
   ~OfiMessageListener() override;
 
   const Uri& address() const override { return address_; }
@@ -49,33 +49,26 @@ class OfiMessageListener final : public Listener {
     FidPtr<fid_eq> eq;
     FidPtr<fid_pep> pep;
     int eq_fd = -1;
+    EventWatch watch;  // ends first
   };
   struct Pending {
     OfiEndpoint endpoint;
     PeerIdentity peer;
+    EventWatch watch;
     uint64_t timer = 0;
   };
   using Place = std::list<Pending>::iterator;
 
-  OfiMessageListener(OfiProvider provider, std::shared_ptr<OfiDomains> domains, Reactor* reactor,
-                     AcceptHandler accept)
-      : provider_(std::move(provider)),
-        domains_(std::move(domains)),
-        reactor_(reactor),
-        accept_(std::make_shared<AcceptHandler>(std::move(accept))) {}
+  explicit OfiMessageListener(OfiListenerParts parts) : parts_(std::move(parts)) {}
 
   absl::StatusOr<uint16_t> ListenOn(const SocketAddress& address);
   absl::Status ListenOnAll(std::vector<SocketAddress> addresses);
   void OnEvents(Passive* passive);
-  void OnRequest(InfoPtr info);
+  void OnRequest(Passive* passive, InfoPtr info);
   void OnEndpointEvent(Place place);
-  Pending Remove(Place place);
+  OfiEndpoint Remove(Place place);
 
-  const OfiProvider provider_;
-  const std::shared_ptr<OfiDomains> domains_;
-  Reactor* const reactor_;
-  // Outlives the listener while it runs, which may destroy it.
-  const std::shared_ptr<AcceptHandler> accept_;
+  const OfiListenerParts parts_;
   Uri address_;
   std::list<Passive> passives_;
   std::list<Pending> pending_;  // oldest first

@@ -9,6 +9,8 @@
 //   if (const OfiPost* done = posts.Oldest(); done != nullptr && done->is_done)
 //   posts.RemoveOldest();
 //
+//   while (OfiPost* before = posts.TakeUnreported(done)) ...   // done without a word of their own
+//
 // Providers may complete in any order; events come in order of posting.
 #ifndef VOF_BACKENDS_OFI_OFI_POST_H_
 #define VOF_BACKENDS_OFI_OFI_POST_H_
@@ -16,6 +18,7 @@
 #include <rdma/fabric.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,10 +35,17 @@ inline constexpr int kMaxOfiSegments = 16;
 enum class OfiPostKind : uint8_t { kSend, kFetch, kStore, kStoreWithImmediate };
 
 struct OfiPost {
+  // The others are done without it, or break the channel.
+  bool reaches_provider() const {
+    return is_valid && (size_bytes > 0 || kind == OfiPostKind::kSend ||
+                        kind == OfiPostKind::kStoreWithImmediate);
+  }
+
   OfiContext context;
   OfiPostKind kind = OfiPostKind::kSend;
   bool is_valid = true;  // false: fails when its turn comes
   bool is_inline = false;
+  bool is_reported = true;  // by a completion of its own
   bool is_done = false;
   bool ok = false;  // is_done
   int segments = 0;
@@ -65,6 +75,8 @@ class OfiPosts {
   }
   void Flush() { flushed_ = end_; }
   OfiPost* NextToIssue() { return issued_ == flushed_ ? nullptr : &At(issued_); }
+  // The one behind it, null when it is the last one flushed.
+  const OfiPost* AfterNextToIssue() { return issued_ + 1 == flushed_ ? nullptr : &At(issued_ + 1); }
   void Issued() { ++issued_; }
   bool has_unissued() const { return issued_ != flushed_; }
   // The next one to issue has nothing before it that is still under way.
@@ -75,6 +87,16 @@ class OfiPosts {
     return true;
   }
   OfiPost& ByIndex(uint32_t index) { return posts_[index]; }
+  // The oldest before `reported` that is not done and has no completion of its own; null when there
+  // is none. For a provider that completes in order.
+  OfiPost* TakeUnreported(const OfiPost& reported) {
+    reported_ = std::max(reported_, begin_);
+    while (reported_ != issued_ && &At(reported_) != &reported) {
+      OfiPost& post = At(reported_++);
+      if (!post.is_done && !post.is_reported) return &post;
+    }
+    return nullptr;
+  }
   OfiPost* Oldest() { return empty() ? nullptr : &At(begin_); }
   void RemoveOldest() { ++begin_; }
   bool empty() const { return begin_ == end_; }
@@ -90,6 +112,7 @@ class OfiPosts {
   std::vector<OfiPost> posts_;
   // Numbers of posts: begin <= issued <= flushed <= end.
   uint64_t begin_ = 0;
+  uint64_t reported_ = 0;  // what is before it is done, or has a completion; may be behind begin
   uint64_t issued_ = 0;
   uint64_t flushed_ = 0;
   uint64_t end_ = 0;

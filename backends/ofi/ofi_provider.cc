@@ -36,7 +36,7 @@ constexpr std::string_view kWithoutConnections = "sockets";
 bool IsLayered(std::string_view name) { return name.find(';') != std::string_view::npos; }
 
 InfoPtr MakeHints(std::string_view provider, fi_ep_type type, int memory_mode, uint64_t order) {
-  InfoPtr hints(fi_allocinfo());
+  InfoPtr hints(FabricLibrary::Loaded().dupinfo(nullptr));
   if (hints == nullptr) return nullptr;
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
@@ -67,9 +67,9 @@ InfoPtr GetInfo(std::string_view provider, fi_ep_type type, const ProviderQuery&
     for (const int memory_mode : kMemoryModes) {
       const InfoPtr hints = MakeHints(provider, type, memory_mode, order);
       fi_info* found = nullptr;
-      *result = hints == nullptr
-                    ? -FI_ENOMEM
-                    : fi_getinfo(kApiVersion, node, service, flags, hints.get(), &found);
+      *result = hints == nullptr ? -FI_ENOMEM
+                                 : FabricLibrary::Loaded().getinfo(kApiVersion, node, service,
+                                                                   flags, hints.get(), &found);
       if (*result == 0) return InfoPtr(found);
     }
   }
@@ -91,7 +91,9 @@ std::string UsableProviders() {
     for (const int memory_mode : kMemoryModes) {
       const InfoPtr hints = MakeHints("", type, memory_mode, FI_ORDER_SAS);
       fi_info* found = nullptr;
-      if (fi_getinfo(kApiVersion, nullptr, nullptr, 0, hints.get(), &found) != 0) continue;
+      if (FabricLibrary::Loaded().getinfo(kApiVersion, nullptr, nullptr, 0, hints.get(), &found) !=
+          0)
+        continue;
       const InfoPtr list(found);
       for (const fi_info* info = found; info != nullptr; info = info->next) {
         if (!IsLayered(info->fabric_attr->prov_name)) names.insert(info->fabric_attr->prov_name);
@@ -104,6 +106,7 @@ std::string UsableProviders() {
 }  // namespace
 
 absl::StatusOr<OfiProvider> FindProvider(std::string_view name) {
+  if (const auto library = FabricLibrary::Load(); !library.ok()) return library.status();
   if (IsLayered(name)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "provider '", absl::string_view(name.data(), name.size()),
@@ -129,6 +132,7 @@ absl::StatusOr<OfiProvider> FindProvider(std::string_view name) {
 }
 
 absl::StatusOr<InfoPtr> QueryProvider(const OfiProvider& provider, const ProviderQuery& query) {
+  if (const auto library = FabricLibrary::Load(); !library.ok()) return library.status();
   int result = 0;
   const InfoPtr list = GetInfo(provider.name, provider.type, query, &result);
   const fi_info* info = FirstNamed(list.get(), provider.name);
@@ -137,7 +141,7 @@ absl::StatusOr<InfoPtr> QueryProvider(const OfiProvider& provider, const Provide
                     absl::StrCat("provider '", provider.name, "' of libfabric cannot use ",
                                  query.node.empty() ? "this machine" : query.node));
   }
-  InfoPtr copy(fi_dupinfo(info));
+  InfoPtr copy(FabricLibrary::Loaded().dupinfo(info));
   if (copy == nullptr) return absl::ResourceExhaustedError("no memory for a fabric's description");
   return copy;
 }

@@ -2,6 +2,7 @@
 #include "backends/ofi/ofi_side_listener.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <string>
 
@@ -15,24 +16,25 @@
 
 namespace vof {
 
-absl::StatusOr<std::unique_ptr<Listener>> OfiSideListener::Open(
-    const Uri& uri, const OfiProvider& provider, std::shared_ptr<OfiDomains> domains,
-    const Resolver& resolver, Reactor* reactor, AcceptHandler accept) {
-  std::unique_ptr<OfiSideListener> listener(
-      new OfiSideListener(provider, std::move(domains), reactor, std::move(accept)));
+absl::StatusOr<std::unique_ptr<Listener>> OfiSideListener::Open(const Uri& uri,
+                                                                const Resolver& resolver,
+                                                                OfiListenerParts parts) {
+  std::unique_ptr<OfiSideListener> listener(new OfiSideListener(std::move(parts)));
   OfiSideListener* const self = listener.get();
-  absl::StatusOr<std::unique_ptr<Listener>> sockets =
-      SocketListener::Open(uri, {}, resolver, reactor,
-                           [self](FileDescriptor socket) { self->OnSocket(std::move(socket)); });
+  absl::StatusOr<std::unique_ptr<Listener>> sockets = SocketListener::Open(
+      uri, {}, resolver, self->parts_.reactor,
+      [self](FileDescriptor socket) { self->OnSocket(std::move(socket)); },
+      self->parts_.on_trouble);
   if (!sockets.ok()) return sockets.status();
   listener->sockets_ = *std::move(sockets);
   listener->address_ = listener->sockets_->address();
-  listener->address_.options.provider = provider.name;
+  listener->address_.options.provider = listener->parts_.provider.name;
   return listener;
 }
 
 OfiSideListener::~OfiSideListener() {
   while (!pending_.empty()) Remove(pending_.begin());
+  if (next_ready_ != 0) parts_.reactor->CancelTimer(next_ready_);
 }
 
 void OfiSideListener::OnSocket(FileDescriptor socket) {
@@ -40,18 +42,18 @@ void OfiSideListener::OnSocket(FileDescriptor socket) {
   const Place place = pending_.emplace(pending_.end());
   place->socket = std::move(socket);
   place->timer =
-      reactor_->AddTimer(DeadlineAfter(MonotonicNow(), kHandshakeTimeout), [this, place] {
+      parts_.reactor->AddTimer(DeadlineAfter(MonotonicNow(), kHandshakeTimeout), [this, place] {
         place->timer = 0;
         Remove(place);
       });
-  if (!reactor_->Watch(place->socket.get(), [this, place] { OnReadable(place); }).ok()) {
+  if (!parts_.reactor->Watch(place->socket.get(), [this, place] { OnReadable(place); }).ok()) {
     Remove(place);
   }
 }
 
 FileDescriptor OfiSideListener::Remove(Place place) {
-  reactor_->Unwatch(place->socket.get());
-  if (place->timer != 0) reactor_->CancelTimer(place->timer);
+  parts_.reactor->Unwatch(place->socket.get());
+  if (place->timer != 0) parts_.reactor->CancelTimer(place->timer);
   FileDescriptor socket = std::move(place->socket);
   pending_.erase(place);
   return socket;
@@ -67,25 +69,58 @@ void OfiSideListener::OnReadable(Place place) {
   }
 }
 
+void OfiSideListener::Refuse(int side, SideAnswer answer) const {
+  WriteHello(side, {answer, parts_.provider.name, {}});
+}
+
 void OfiSideListener::OnHello(FileDescriptor socket, const SideHello& hello) {
   const int fd = socket.get();
-  const auto refuse = [this](int side, SideAnswer answer) {
-    WriteHello(side, {answer, provider_.name, {}});
-  };
-  if (hello.provider != provider_.name) return refuse(fd, SideAnswer::kOtherProvider);
+  if (hello.provider != parts_.provider.name) return Refuse(fd, SideAnswer::kOtherProvider);
+  absl::StatusOr<SideAddresses> addresses = SideAddresses::Of(fd);
+  if (!addresses.ok()) return;
+  if (!CheckPeerName(parts_.provider, hello.name, *addresses).ok()) {
+    return Refuse(fd, SideAnswer::kNotReachable);
+  }
+  if (ready_.size() == kMaxPendingHandshakes) ready_.pop_front();
+  ready_.push_back({std::move(socket), *addresses, hello});
+  if (next_ready_ == 0) ServeInNextTurn();
+}
+
+void OfiSideListener::ServeInNextTurn() {
+  next_ready_ = parts_.reactor->AddTimer(MonotonicNow(), [this] {
+    next_ready_ = 0;
+    Ready first = std::move(ready_.front());
+    ready_.pop_front();
+    if (!ready_.empty()) ServeInNextTurn();
+    Serve(std::move(first));
+  });
+}
+
+void OfiSideListener::Serve(Ready ready) {
+  const int fd = ready.socket.get();
+  // An endpoint takes tens of milliseconds to make: none for somebody who has left meanwhile.
+  char byte = 0;
+  if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
   // A second owner of the connection, to answer by when this fails.
   const FileDescriptor answering(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  absl::StatusOr<SideEnd> end = OpenSideEnd(domains_.get(), provider_, std::move(socket));
-  if (!end.ok()) return refuse(answering.get(), SideAnswer::kCannotServe);
-  if (!end->MeetPeer(hello).ok()) return refuse(fd, SideAnswer::kNotReachable);
+  absl::StatusOr<SideEnd> end =
+      OpenSideEnd(parts_.domains.get(), parts_.provider, std::move(ready.socket), ready.addresses);
+  if (!end.ok()) {
+    parts_.ReportTurnedAway(address_, end.status());
+    return Refuse(answering.get(), SideAnswer::kCannotServe);
+  }
+  if (!end->endpoint.SetPeer(ready.hello.name).ok()) return Refuse(fd, SideAnswer::kNotReachable);
   const SideHello own = end->Hello();
   const PeerIdentity peer = end->Identity();
   std::shared_ptr<OfiDomain> domain = end->endpoint.domain;
   absl::StatusOr<std::unique_ptr<OfiChannel>> channel =
       OfiChannel::Create(std::move(end->endpoint), peer);
-  if (!channel.ok()) return refuse(answering.get(), SideAnswer::kCannotServe);
+  if (!channel.ok()) {
+    parts_.ReportTurnedAway(address_, channel.status());
+    return Refuse(answering.get(), SideAnswer::kCannotServe);
+  }
   if (!WriteHello(fd, own)) return;
-  const std::shared_ptr<AcceptHandler> accept = accept_;
+  const std::shared_ptr<AcceptHandler> accept = parts_.accept;
   (*accept)(std::make_unique<MessageLink<OfiChannel>>(*std::move(channel), std::move(domain)));
 }
 

@@ -35,11 +35,11 @@ std::vector<std::byte> EncodeHello(const SideHello& hello) {
   header.answer = static_cast<uint8_t>(hello.answer);
   header.provider_bytes = static_cast<uint16_t>(hello.provider.size());
   header.name_bytes = static_cast<uint16_t>(hello.name.size());
-  std::vector<std::byte> bytes(sizeof(header));
+  std::vector<std::byte> bytes(sizeof(header) + hello.provider.size() + hello.name.size());
   std::memcpy(bytes.data(), &header, sizeof(header));
-  const auto* provider = reinterpret_cast<const std::byte*>(hello.provider.data());
-  bytes.insert(bytes.end(), provider, provider + hello.provider.size());
-  bytes.insert(bytes.end(), hello.name.begin(), hello.name.end());
+  std::memcpy(bytes.data() + sizeof(header), hello.provider.data(), hello.provider.size());
+  std::copy(hello.name.begin(), hello.name.end(),
+            bytes.end() - static_cast<ptrdiff_t>(hello.name.size()));
   return bytes;
 }
 

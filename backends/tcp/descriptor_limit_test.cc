@@ -117,6 +117,28 @@ TEST(DescriptorLimitTest, ClientsAreTurnedAwayAndTheListenerRecovers) {
   EXPECT_EQ(accepted.size(), 1u);
 }
 
+// The kernel refuses to accept before it looks whether anybody waits.
+TEST(DescriptorLimitTest, WhoTakesTheLastDescriptorIsServedWithoutALament) {
+  absl::StatusOr<std::unique_ptr<Reactor>> reactor = Reactor::Create({});
+  ASSERT_TRUE(reactor.ok());
+  std::string trouble;
+  TcpBackend tcp({}, SystemResolver(), [&](std::string_view line) { trouble = line; });
+  std::vector<std::unique_ptr<Link>> accepted;
+  const absl::StatusOr<std::unique_ptr<Listener>> listener =
+      tcp.Listen(*ParseUri("tcp://127.0.0.1:0"), reactor->get(),
+                 [&](std::unique_ptr<Link> link) { accepted.push_back(std::move(link)); });
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  FileDescriptor socket_of_client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  DescriptorHog hog;
+  hog.GiveBack(1);
+  const FileDescriptor client = ConnectTo((*listener)->address(), std::move(socket_of_client));
+  const MonotonicTime give_up = DeadlineAfter(MonotonicNow(), 5 * kNanosecondsPerSecond);
+  while (accepted.empty() && MonotonicNow() < give_up) (*reactor)->RunOnce(Milliseconds(50));
+  (*reactor)->RunOnce(Milliseconds(1));
+  EXPECT_EQ(accepted.size(), 1u);
+  EXPECT_EQ(trouble, "");
+}
+
 TEST(DescriptorLimitTest, DiallerSaysWhichLimit) {
   TcpBackend tcp;
   DescriptorHog hog;

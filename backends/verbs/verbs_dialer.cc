@@ -60,13 +60,14 @@ absl::Status Unexpected(const VerbsEvent& event) {
 }
 
 absl::Status Await(VerbsEvents* events, rdma_cm_event_type wanted, MonotonicTime deadline) {
+  const MonotonicTime began = MonotonicNow();
   VerbsEvent event;
   for (;;) {
     if (events->Next(&event)) {
       return event.type == wanted ? absl::OkStatus() : Unexpected(event);
     }
     const int wait_ms = MillisecondsUntil(deadline, kLongestKernelWait);
-    if (wait_ms == 0) return absl::DeadlineExceededError("no answer");
+    if (wait_ms == 0) return NoAnswerSince(began);
     pollfd fd = {.fd = events->fd(), .events = POLLIN, .revents = 0};
     if (poll(&fd, 1, wait_ms) < 0 && errno != EINTR) return VerbsError("cannot wait", errno);
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "backends/common/listen_remedy.h"
 
 namespace vof {
 namespace {
@@ -23,23 +24,17 @@ std::string_view Remedy(int error) {
     case ENOENT:
       return "/dev/infiniband/rdma_cm is missing: `modprobe rdma_ucm`, and an RDMA device such as "
              "`rdma link add rxe0 type rxe netdev eth0`";
-    case EADDRINUSE:
-      return "another program listens there; choose another port, or 0 for any free one";
     case EADDRNOTAVAIL:
       return "this machine does not have that address (yet), or no RDMA device does; see "
              "`ip address` and `rdma link`";
     case EACCES:
     case EPERM:
       return "is /dev/infiniband open to this user? Ports below 1024 need CAP_NET_BIND_SERVICE";
-    case EMFILE:
-      return "descriptor limit of this process; raise `ulimit -n`";
     case ENOMEM:
       return "queues count against RLIMIT_MEMLOCK on many devices; raise `ulimit -l`, or make do "
              "with fewer queues";
-    case EAFNOSUPPORT:
-      return "this machine does not speak that address family";
     default:
-      return {};
+      return ListenRemedy(error);
   }
 }
 

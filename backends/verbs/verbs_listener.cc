@@ -39,8 +39,8 @@ VerbsListener::~VerbsListener() {
 
 absl::StatusOr<std::unique_ptr<VerbsListener>> VerbsListener::Open(const Uri& uri, Parts parts) {
   std::unique_ptr<VerbsListener> listener(new VerbsListener(std::move(parts)));
-  const std::string where =
-      uri.host.empty() ? absl::StrCat("port ", uri.port) : absl::StrCat("'", uri.host, "'");
+  const std::string where = uri.host.empty() ? absl::StrCat("port ", uri.port)
+                                             : absl::StrCat("'", uri.host, "' port ", uri.port);
   absl::StatusOr<VerbsEvents> events = VerbsEvents::Open(listener->parts_.setup->calls());
   if (!events.ok()) {
     return absl::Status(events.status().code(),

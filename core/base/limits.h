@@ -28,7 +28,7 @@ inline constexpr uint32_t kMaxDataBytes = 4u << 20;
 inline constexpr uint32_t kMaxFramingBytes = 4096;
 inline constexpr uint32_t kMaxRequestBytes = kMaxDataBytes + kMaxFramingBytes;
 // `ref` segments of one request: 4 MiB in 4 KiB pages (1024) and room for header, status and odd
-// cuts. Their descriptors take at most 1100 * 24 = 26,400 bytes of stash on a connection.
+// cuts. Their descriptors take at most 1100 * 24 = 26,400 bytes.
 inline constexpr uint16_t kMaxSegments = 1100;
 // Pieces in which a device may lend a result: a whole request of zeros from a 1 MiB page of them is
 // 5, plus the device's own framing.
@@ -84,6 +84,8 @@ inline constexpr size_t kScratchBytes = 256u << 10;
 // them.
 inline constexpr size_t kDefaultPoolBytes = 128u << 20;
 inline constexpr size_t kMinPoolBytes = 2 * size_t{8u << 20};
+// Memory of devices that a target registers with fabrics. An adapter pins every page of it.
+inline constexpr uint64_t kDefaultLentBytes = uint64_t{4} << 30;
 // Above this a payload is received straight into its own memory; below, copied from the scratch
 // buffer: see BM_ReceiveThreshold in testing/bench/receive_benchmark.cc.
 inline constexpr size_t kDirectReceiveBytes = 16u << 10;
@@ -92,6 +94,9 @@ inline constexpr size_t kMaxReplyBacklogBytes = 64u << 10;
 // Fairness between connections: what one of them may do in one turn of its reactor.
 inline constexpr int kMaxReceivesPerTurn = 4;
 inline constexpr int kMaxSendsPerTurn = 16;
+// Of one connection: a peer that reads nothing takes megabytes of answers into its socket, and many
+// of them at a time would keep the others waiting.
+inline constexpr size_t kMaxSentBytesPerTurn = 256u << 10;
 // Entries of one vectored write or read (IOV_MAX).
 inline constexpr int kMaxIovecs = 1024;
 

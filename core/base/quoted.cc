@@ -30,13 +30,32 @@ CodePoint FirstCodePoint(std::string_view text) {
   return {value, bytes};
 }
 
+// Unicode's Default_Ignorable_Code_Point, and besides those what controls, ends lines or is blank
+// although it is no space.
 bool IsVisible(uint32_t value) {
   constexpr struct {
     uint32_t first, last;
   } kHidden[] = {
-      {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},       // controls, soft hyphen
-      {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},   // zero width, separators, direction
-      {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}  // marks and tags
+      {0x00, 0x1f},        // controls
+      {0x7f, 0x9f},        // controls
+      {0xad, 0xad},        // soft hyphen
+      {0x34f, 0x34f},      // joins graphemes
+      {0x61c, 0x61c},      // direction of Arabic letters
+      {0x115f, 0x1160},    // Hangul fillers, which look like nothing
+      {0x17b4, 0x17b5},    // Khmer vowels that are not written
+      {0x180b, 0x180f},    // Mongolian variants and vowel separator
+      {0x200b, 0x200f},    // zero width, direction
+      {0x2028, 0x202e},    // separators of lines, direction
+      {0x2060, 0x206f},    // zero width, direction
+      {0x2800, 0x2800},    // a Braille cell without dots
+      {0x3164, 0x3164},    // Hangul filler
+      {0xfe00, 0xfe0f},    // variants
+      {0xfeff, 0xfeff},    // byte order
+      {0xffa0, 0xffa0},    // Hangul filler
+      {0xfff0, 0xfffb},    // not assigned, annotations
+      {0x1bca0, 0x1bca3},  // shorthand
+      {0x1d173, 0x1d17a},  // music
+      {0xe0000, 0xe0fff},  // tags, variants
   };
   for (const auto& hidden : kHidden) {
     if (value >= hidden.first && value <= hidden.last) return false;

@@ -17,7 +17,7 @@ namespace vof {
 
 // In double quotes. UTF-8 that can be seen stays as it is; quotes and backslashes get a backslash;
 // control characters, what is not UTF-8, and what reorders or hides text (bidirectional controls,
-// zero width, line separators) are written as \n, \r, \t, \xNN or \u{NNNN}.
+// zero width, fillers, variants, line separators) are written as \n, \r, \t, \xNN or \u{NNNN}.
 std::string Quoted(std::string_view text);
 
 // The same without the quotes, for text that has its own: quotes and backslashes stay. What Quoted

@@ -25,6 +25,18 @@ TEST(QuotedTest, ALineStaysALine) {
 
 TEST(QuotedTest, WhatHidesOrReordersText) {
   EXPECT_EQ(Quoted("a\u202eb\u200bc\ufeff"), R"("a\u{202e}b\u{200b}c\u{feff}")");
+  EXPECT_EQ(Printable("\u061c\u180e\u034f\u115f\u1160\u3164\uffa0\u2800"),
+            R"(\u{61c}\u{180e}\u{34f}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800})");
+  EXPECT_EQ(Printable("\ufe00\ufe0f\U000e0100\U000e01ef\U000e0001"),
+            R"(\u{fe00}\u{fe0f}\u{e0100}\u{e01ef}\u{e0001})");
+  EXPECT_EQ(Printable("\u17b4\u180b\u180f\ufff0\U0001bca0\U0001d17a"),
+            R"(\u{17b4}\u{180b}\u{180f}\u{fff0}\u{1bca0}\u{1d17a})");
+}
+
+TEST(QuotedTest, NeighboursOfWhatHidesTextStay) {
+  const std::string visible =
+      "\u0350\u061b\u115e\u1161\u17b6\u1810\u2801\u3165\ufe10\uff9f\uffa1\ufffd";
+  EXPECT_EQ(Printable(visible), visible);
 }
 
 TEST(QuotedTest, WhatIsNotUtf8) {

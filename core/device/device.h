@@ -29,13 +29,14 @@
 #include "absl/status/statusor.h"
 #include "core/base/buffer.h"
 #include "core/device/device_request.h"
+#include "core/device/lent_memory.h"
 
 namespace vof {
 
 // What a queue needs from the engine, asked once when it opens.
 struct QueueTraits {
-  // Submit() completes every request before it returns. Readable bytes may then point into a
-  // receive buffer, which saves a copy.
+  // Submit() is done with the readable bytes of every request before it returns, and mostly with
+  // the request. They may then point into a receive buffer, which saves a copy.
   bool completes_inline = false;
   // Results come through AddResult / AddResultBytes (the device lends its own memory or returns few
   // bytes); `DeviceRequest::writable` stays empty. Otherwise the engine provides writable memory.
@@ -123,6 +124,11 @@ class Device {
   }
   // Called on the reactor that will own the queue. `index` < num_queues().
   virtual absl::StatusOr<std::unique_ptr<DeviceQueue>> OpenQueue(uint16_t index) = 0;
+
+  // What its queues lend results from (QueueTraits::lends_results), as it is now; asked again when
+  // a result lies elsewhere, as after a resize. Any thread. Results from memory that is not in it
+  // are copied.
+  virtual LentMemory LendMemory() { return {}; }
 
   // Calls `changed` (from any thread) after each change of the configuration that the device made
   // itself, a resize for example. Returns a token; destroying it unsubscribes and waits for a call

@@ -43,13 +43,13 @@ struct DeviceAbi {
   uint32_t absl_release = 0;
 #endif
   // Raised by hand when the virtual functions of Device, DeviceQueue or DeviceFactory change.
-  uint32_t seam_version = 2;
+  uint32_t seam_version = 3;
   uint32_t request_bytes = sizeof(DeviceRequest);
 
   bool operator==(const DeviceAbi&) const = default;
 };
 
-// "compiler ABI 1017, Abseil 20220623, seam 2, request 384 bytes"
+// "compiler ABI 1017, Abseil 20220623, seam 3, request 384 bytes"
 std::string DescribeDeviceAbi(const DeviceAbi& abi);
 
 // What the entry point returns. Fields are only ever added, at the end, under a new entry point's

@@ -244,13 +244,14 @@ void InitiatorSession::OnTimer(MonotonicTime now) {
   if (now >= disconnect_deadline_) {
     Fail(ClosedStatus());
   } else if (now >= command_deadline_) {
-    Fail(
-        TimedOutStatus(absl::StrCat("no answer to ", NameOf(in_flight_), " within ",
-                                    options_.command_timeout / kNanosecondsPerMillisecond, " ms")));
+    Fail(TimedOutStatus(absl::StrCat("no answer to ", NameOf(in_flight_), " within ",
+                                     LimitText(options_.command_timeout))));
   } else if (now >= connect_deadline_) {
-    Fail(TimedOutStatus(absl::StrCat(
-        "the device was not set up within ", options_.connect_timeout / kNanosecondsPerMillisecond,
-        " ms", waiting_ ? ": no answer to " : "", waiting_ ? NameOf(in_flight_) : "")));
+    const Nanoseconds whole = options_.whole_connect_timeout;
+    Fail(TimedOutStatus(absl::StrCat("the device was not set up within ",
+                                     LimitText(whole != 0 ? whole : options_.connect_timeout),
+                                     waiting_ ? ": no answer to " : "",
+                                     waiting_ ? NameOf(in_flight_) : "")));
   } else if (now >= keepalive_deadline_) {
     Fail(TimedOutStatus(
         absl::StrCat("the target did not answer a keepalive within ", keepalive_ms_, " ms")));

@@ -36,6 +36,9 @@ namespace vof {
 
 struct InitiatorSessionOptions {
   InitiatorHandshakeOptions handshake;
+  // What the user has given for all of it, of which `connect_timeout` is left; for texts. 0: the
+  // same.
+  Nanoseconds whole_connect_timeout = 0;
   Nanoseconds connect_timeout =
       kHandshakeTimeout;  // from the first command until ready, all in all
   // Of one command once the session is ready; more than the target's kResetTimeout. Before that

@@ -69,9 +69,19 @@ std::string_view TextOf(Dialect dialect, Cause cause) {
   return CauseText(cause);
 }
 
-}  // namespace
+// The device is this session's: what was refused for it as a whole is a matter of the queue here.
+std::string_view QueueTextOf(Dialect dialect, Cause cause) {
+  if (cause == Cause::kExclusiveUse && dialect == Dialect::kRef) {
+    return CauseText(Cause::kQueueBusy);
+  }
+  if (cause == Cause::kExclusiveUse || cause == Cause::kLimit) {
+    return "the target could not open the queue: see its log";
+  }
+  return CauseText(cause);
+}
 
-absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion) {
+absl::Status RefusedWithText(Dialect dialect, std::string_view what, const Completion& completion,
+                             std::string_view text) {
   const FailureKind kind = completion.cause == Cause::kUnknownCommand ? FailureKind::kUnsupported
                                                                       : FailureKind::kRefused;
   const std::string number =
@@ -86,15 +96,34 @@ absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Complet
         absl::StrCat("the target could not do a ", View(what), ": I/O error (", number, ")"),
         FailureKind::kNone, completion.cause);
   }
-  return Tagged(CodeOf(completion.cause),
-                absl::StrCat("the target refused ", View(what), ": ",
-                             View(TextOf(dialect, completion.cause)), " (", number, ")"),
-                kind, completion.cause);
+  return Tagged(
+      CodeOf(completion.cause),
+      absl::StrCat("the target refused ", View(what), ": ", View(text), " (", number, ")"), kind,
+      completion.cause);
+}
+
+}  // namespace
+
+absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion) {
+  return RefusedWithText(dialect, what, completion, TextOf(dialect, completion.cause));
+}
+
+absl::Status RefusedQueueStatus(Dialect dialect, std::string_view queue,
+                                const Completion& completion) {
+  return RefusedWithText(dialect, absl::StrCat("connect of ", View(queue)), completion,
+                         QueueTextOf(dialect, completion.cause));
+}
+
+std::string LimitText(Nanoseconds limit) {
+  if (limit >= kNanosecondsPerMillisecond) {
+    return absl::StrCat(limit / kNanosecondsPerMillisecond, " ms");
+  }
+  return absl::StrCat(limit / 1000, " us");
 }
 
 absl::Status LateRequestStatus(std::string_view queue, Nanoseconds limit) {
-  return TimedOutStatus(absl::StrCat("a request on ", View(queue), " was not answered within ",
-                                     limit / kNanosecondsPerMillisecond, " ms"));
+  return TimedOutStatus(
+      absl::StrCat("a request on ", View(queue), " was not answered within ", LimitText(limit)));
 }
 absl::Status UnsupportedStatus(std::string_view text) {
   return Tagged(absl::StatusCode::kUnimplemented, text, FailureKind::kUnsupported);

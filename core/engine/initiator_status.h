@@ -11,6 +11,7 @@
 #define VOF_CORE_ENGINE_INITIATOR_STATUS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -38,6 +39,11 @@ Cause FailureCauseOf(const absl::Status& status);
 // `what` was refused ("connect", "get_vq_size of virtqueue 3"). kPermissionDenied, kNotFound,
 // kUnimplemented or kFailedPrecondition, by cause. The EIO of `ref` is no refusal: kDataLoss.
 absl::Status RefusedStatus(Dialect dialect, std::string_view what, const Completion& completion);
+// The connect of `queue` ("virtqueue 3") of a session that was accepted.
+absl::Status RefusedQueueStatus(Dialect dialect, std::string_view queue,
+                                const Completion& completion);
+// "100 ms"; "500 us" of what is below a millisecond.
+std::string LimitText(Nanoseconds limit);
 // A request on `queue` ("virtqueue 3") had `limit` for its answer. kDeadlineExceeded.
 absl::Status LateRequestStatus(std::string_view queue, Nanoseconds limit);
 absl::Status UnsupportedStatus(std::string_view text);    // kUnimplemented

@@ -8,9 +8,10 @@
 //   reactor->Add(link->AttachMessages(std::move(engine)));
 //   queue->Submit(&request);                    // from now on, on the reactor's thread
 //
-// Buffers that no registered region covers go through memory of the pool. Any rule that the target
-// breaks closes the connection; requests end when the channel has given everything back. See
-// message_engine.h for how an engine is driven.
+// Pieces that no registered region covers go through memory of the pool, or are registered for
+// their request if the options say so. Any rule that the target breaks closes the connection;
+// requests end when the channel has given everything back. See message_engine.h for how an engine
+// is driven.
 #ifndef VOF_CORE_ENGINE_INITIATOR_VIRTQUEUE_KEYED_H_
 #define VOF_CORE_ENGINE_INITIATOR_VIRTQUEUE_KEYED_H_
 
@@ -30,7 +31,11 @@
 #include "core/engine/keyed_connect.h"
 #include "core/engine/keyed_request_builder.h"
 #include "core/engine/message_engine.h"
+#include "core/engine/request_registrar.h"
+#include "core/engine/shown_memory.h"
 #include "core/memory/buffer_pool.h"
+#include "core/memory/pool_reservation.h"
+#include "core/transport/domain.h"
 #include "core/transport/region_map.h"
 #include "core/wire/codec.h"
 
@@ -40,10 +45,13 @@ struct InitiatorKeyedOptions {
   KeyedLimits limits;                  // inline sizes, as agreed
   const RegionMap* regions = nullptr;  // the pool's memory among them; outlives the engine
   BufferPool* pool = nullptr;          // outlives the engine
+  // Where pieces of single requests are registered; outlives the engine. Null: nowhere.
+  Domain* domain = nullptr;
+  RequestRegistration registration = {};
 };
 
 template <Codec C>
-class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
+class InitiatorVirtqueueKeyed final : public MessageEngine {
  public:
   InitiatorVirtqueueKeyed(InitiatorVirtqueueOptions options, const InitiatorKeyedOptions& keyed,
                           std::shared_ptr<InitiatorQueue> queue)
@@ -51,13 +59,14 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
         keyed_(keyed),
         queue_(std::move(queue)),
         ring_(static_cast<size_t>(queue_->options().queue_size) + kSpareReceives + kSendActions),
-        in_flight_(queue_->options().queue_size),
+        registrar_(keyed.domain, keyed.registration),
+        reservation_(keyed_.pool, [this] { Wake(); }),
+        shown_(queue_->options().queue_size),
         sends_(kSendActions) {
     for (size_t i = sends_.size(); i > 0; --i) free_sends_.push_back(static_cast<uint32_t>(i));
     queue_->set_wake([this] { Wake(); });
   }
   ~InitiatorVirtqueueKeyed() override {
-    keyed_.pool->Forget(this);
     if (!reported_) queue_->set_wake(nullptr);
   }
 
@@ -66,6 +75,17 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
     queue_->Drain();
     draining_ = true;
     Wake();
+  }
+  // `region` was taken from the regions of the options: it ends when no request in flight shows it
+  // any more.
+  void EndRegion(Region region) {
+    const auto shared = std::make_shared<Region>(std::move(region));
+    for (size_t id = 0; id < shown_.size(); ++id) {
+      const InitiatorRequest* request = queue_->Find(static_cast<uint16_t>(id));
+      if (request != nullptr && Touches(*request, shared->bytes())) {
+        shown_[id].ending.push_back(shared);
+      }
+    }
   }
   InitiatorQueue& queue() { return *queue_; }
   const absl::Status& status() const { return status_; }
@@ -137,9 +157,9 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
     if (!wants_close_) Fail(RequestError::kClosed, LostStatus(reason, error));
     closed_ = true;
     ring_.Clear();
-    keyed_.pool->Forget(this);
+    reservation_.Cancel();
     for (PoolBuffer& send : sends_) send.Release();
-    for (InFlight& flight : in_flight_) flight = {};
+    for (ShownMemory& shown : shown_) shown = {};
     body_.Release();
     queue_->End(request_error_);
   }
@@ -151,19 +171,9 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
     return text;
   }
 
-  // --- PoolWaiter ---
-  void OnPoolMayHaveMemory() override { Wake(); }
-
  private:
   static constexpr int kSpareReceives = 2;
   static constexpr size_t kSendActions = 256;  // commands whose sending was not confirmed yet
-
-  // What a request in flight needs beside its own buffers, by command id.
-  struct InFlight {
-    PoolBuffer bounce_out, bounce_in;
-    uint16_t num_writable = 0;  // `ref`: descriptors to be counted in the answer
-    bool shows_writable = false;
-  };
 
   std::string Name() const { return "virtqueue " + std::to_string(options_.queue_index); }
 
@@ -203,7 +213,7 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
     if (message.size() != kHeaderBytes) return WireError::kMessageLength;
     if (completion.command_id != 0) return WireError::kUnknownCommandId;
     if (!completion.ok()) {
-      Fail(RequestError::kClosed, RefusedStatus(C::kDialect, "connect of " + Name(), completion));
+      Fail(RequestError::kClosed, RefusedQueueStatus(C::kDialect, Name(), completion));
       return WireError::kNone;
     }
     body_.Release();
@@ -219,26 +229,26 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
         C::DecodeCompletion(CommandKind::kVq, message.first<kHeaderBytes>());
     InitiatorRequest* request = queue_->Find(completion.command_id);
     if (request == nullptr) return queue_->OnUnasked(completion, C::kDialect);
-    InFlight& flight = in_flight_[completion.command_id];
-    const WireError error = CheckAnswer(*request, flight, completion, message.size());
+    ShownMemory& shown = shown_[completion.command_id];
+    const WireError error = CheckAnswer(*request, shown, completion, message.size());
     if (error != WireError::kNone) return error;
     const uint32_t inline_bytes = static_cast<uint32_t>(message.size() - kHeaderBytes);
     const uint32_t stored = completion.used_length - inline_bytes;
-    if (flight.bounce_in && stored > 0) {
-      ScatterWritable(*request, 0, {flight.bounce_in.data(), stored});
+    if (shown.bounce_in) {
+      ScatterBounced(*request, shown.bounced_in, shown.bounce_in.data(), stored);
     }
     ScatterWritable(*request, stored, message.subspan(kHeaderBytes));
-    flight = {};
+    shown = {};
     return queue_->Answer(request, completion, UINT64_MAX);
   }
 
-  WireError CheckAnswer(const InitiatorRequest& request, const InFlight& flight,
+  WireError CheckAnswer(const InitiatorRequest& request, const ShownMemory& shown,
                         const Completion& completion, size_t message_bytes) const {
     if (completion.used_length > request.writable_bytes) return WireError::kUsedLength;
     if (!completion.ok() && completion.used_length != 0) return WireError::kUsedLength;
     const size_t inline_bytes = message_bytes - kHeaderBytes;
     if constexpr (C::kDialect == Dialect::kRef) {
-      if (completion.ndesc != flight.num_writable) return WireError::kCompletionDescriptors;
+      if (completion.ndesc != shown.num_writable) return WireError::kCompletionDescriptors;
       return inline_bytes == 0 ? WireError::kNone : WireError::kMessageLength;
     }
     if (completion.inline_length != inline_bytes) return WireError::kMessageLength;
@@ -247,66 +257,58 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
         inline_bytes > completion.used_length) {
       return WireError::kInlineLength;
     }
-    const bool has_place = flight.shows_writable || inline_bytes == completion.used_length;
+    const bool has_place = shown.shows_writable || inline_bytes == completion.used_length;
     return has_place ? WireError::kNone : WireError::kUsedLength;
   }
 
   // Lays requests out as far as window, memory and room allow; returns how many.
   int Encode() {
     int encoded = 0;
-    while (const InitiatorRequest* next = queue_->NextToSend()) {
+    const InitiatorRequest* next = nullptr;
+    while ((next = queue_->NextToSend()) != nullptr) {
       const size_t kept = static_cast<size_t>(receive_depth());  // for receives to be returned
       if (wants_close_ || free_sends_.empty() || ring_.room() <= kept) break;
-      const KeyedPlan plan = PlanKeyedRequest<C>(*next, keyed_.limits, *keyed_.regions);
-      PoolBuffer message, out, in;
-      if (!Allocate(plan, &message, &out, &in)) break;
-      const InitiatorRequest* request = queue_->Take();
-      Send(*request, plan, std::move(message), std::move(out), std::move(in));
+      ShownMemory shown;
+      shown.own = registrar_.Cover(*next, keyed_.limits, *keyed_.regions);
+      const KeyedPlan plan = PlanKeyedRequest<C>(*next, keyed_.limits, MapsOf(shown));
+      const uint32_t message_bytes = plan.message_bytes > kMinInlineBytes ? plan.message_bytes : 0;
+      if (!reservation_.Reserve({plan.in.bounce_bytes, plan.out.bounce_bytes, message_bytes})) {
+        break;
+      }
+      shown.bounce_in = reservation_.Take(0);
+      shown.bounce_out = reservation_.Take(1);
+      Send(*queue_->Take(), plan, reservation_.Take(2), std::move(shown));
       ++encoded;
     }
+    // What waited for memory may be late and gone: those behind must not wait for it.
+    if (next == nullptr || wants_close_) reservation_.Cancel();
     return encoded;
   }
 
-  // Everything or nothing; in the second case this waits for the pool.
-  bool Allocate(const KeyedPlan& plan, PoolBuffer* message, PoolBuffer* out, PoolBuffer* in) {
-    const auto take = [this](uint32_t size_bytes, PoolBuffer* buffer) {
-      if (size_bytes == 0) return true;
-      *buffer = keyed_.pool->Allocate(size_bytes, this);
-      if (!*buffer) keyed_.pool->WaitFor(size_bytes, this);
-      return static_cast<bool>(*buffer);
-    };
-    const uint32_t message_bytes = plan.message_bytes > kMinInlineBytes ? plan.message_bytes : 0;
-    return take(plan.bounce_in_bytes, in) && take(plan.bounce_out_bytes, out) &&
-           take(message_bytes, message);
+  KeyedMaps MapsOf(const ShownMemory& shown) const {
+    if (shown.own != nullptr) return {&shown.own->out, &shown.own->in};
+    return {keyed_.regions, keyed_.regions};
   }
 
   void Send(const InitiatorRequest& request, const KeyedPlan& plan, PoolBuffer message,
-            PoolBuffer out, PoolBuffer in) {
+            ShownMemory shown) {
     KeyedBounce bounce;
-    bounce.out = out.data();
-    bounce.in = in.data();
-    if (out) bounce.region = keyed_.regions->Find(out.data(), plan.bounce_out_bytes);
-    if (in) bounce.region = keyed_.regions->Find(in.data(), plan.bounce_in_bytes);
+    bounce.out = shown.bounce_out.data();
+    bounce.in = shown.bounce_in.data();
+    if (bounce.out) bounce.out_region = keyed_.regions->Find(bounce.out, plan.out.bounce_bytes);
+    if (bounce.in) bounce.in_region = keyed_.regions->Find(bounce.in, plan.in.bounce_bytes);
     const uint32_t tag = TakeSend();
     MessageAction& action = ring_.Push(ActionKind::kSend, tag);
     std::byte* place = message ? message.data() : action.bytes.data();
-    const uint32_t size_bytes = EncodeKeyedRequest<C>(request, plan, *keyed_.regions, bounce,
+    const uint32_t size_bytes = EncodeKeyedRequest<C>(request, plan, MapsOf(shown), bounce,
                                                       keyed_.limits.inline_accepted, place);
     action.local = {place, size_bytes, nullptr};
     if (message) action.local.local_key = keyed_.regions->Find(place, size_bytes)->local_key();
     sends_[tag - 1] = std::move(message);
-    InFlight& flight = in_flight_[request.command_id];
-    flight.bounce_out = std::move(out);
-    flight.bounce_in = std::move(in);
-    flight.shows_writable = plan.shows_writable;
-    flight.num_writable = static_cast<uint16_t>(NumWritable(request, plan));
-  }
-
-  static size_t NumWritable(const InitiatorRequest& request, const KeyedPlan& plan) {
-    if (plan.bounce_in_bytes > 0) return 1;
-    return static_cast<size_t>(
-        std::count_if(request.writable.begin(), request.writable.end(),
-                      [](const MutableBuffer& piece) { return piece.size_bytes > 0; }));
+    shown.bounced_in = plan.in.bounced;
+    shown.shows_writable = plan.shows_writable;
+    shown.num_writable = static_cast<uint16_t>(plan.in.num_descriptors);
+    shown_[request.command_id] = std::move(shown);
   }
 
   // Stops I/O and asks for the close; requests end in OnClosed, when nothing touches their buffers.
@@ -328,7 +330,9 @@ class InitiatorVirtqueueKeyed final : public MessageEngine, public PoolWaiter {
   const InitiatorKeyedOptions keyed_;
   const std::shared_ptr<InitiatorQueue> queue_;
   ActionRing ring_;
-  std::vector<InFlight> in_flight_;
+  RequestRegistrar registrar_;
+  PoolReservation reservation_;       // for the next request
+  std::vector<ShownMemory> shown_;    // by command id
   std::vector<PoolBuffer> sends_;     // by tag - 1; empty for those in the action itself
   std::vector<uint32_t> free_sends_;  // tags
   PoolBuffer body_;                   // of Connect, which the target fetches

@@ -167,7 +167,7 @@ class InitiatorVirtqueueStream final : public StreamEngine {
         C::DecodeCompletion(CommandKind::kConnect, HeaderIn(header, size_t{kHeaderBytes}));
     if (completion.command_id != 0 || !bytes.empty()) return WireError::kUnknownCommandId;
     if (!completion.ok()) {
-      Fail(RequestError::kClosed, RefusedStatus(C::kDialect, "connect of " + Name(), completion));
+      Fail(RequestError::kClosed, RefusedQueueStatus(C::kDialect, Name(), completion));
       return WireError::kNone;
     }
     connected_ = true;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/initiator_status.h"
 #include "core/engine/initiator_virtqueue_fixture.h"
 #include "core/wire/ref.h"
 #include "core/wire/v5.h"
@@ -24,6 +25,24 @@ TYPED_TEST(VirtqueueStreamTest, ConnectNamesInstanceAndQueue) {
   EXPECT_EQ(connect.instance_id, 7);
   EXPECT_EQ(connect.queue_index, 2);
   EXPECT_NE(sent.find("disk"), std::string::npos);
+}
+
+// The device is this session's already: nobody else is in its way.
+TEST(RefusedQueueTest, SpeaksOfTheQueue) {
+  const auto text = [](Dialect dialect, Cause cause) {
+    return std::string(RefusedQueueStatus(dialect, "virtqueue 3", {.cause = cause}).message());
+  };
+  for (const Dialect dialect : {Dialect::kV5, Dialect::kRef}) {
+    const std::string limit = text(dialect, Cause::kLimit);
+    EXPECT_EQ(limit.find("the target refused connect of virtqueue 3: the target could not open the "
+                         "queue: see its log"),
+              0u)
+        << limit;
+    const std::string busy = text(dialect, Cause::kExclusiveUse);
+    EXPECT_EQ(busy.find("another initiator"), std::string::npos) << busy;
+  }
+  EXPECT_EQ(LimitText(Milliseconds(100)), "100 ms");
+  EXPECT_EQ(LimitText(Milliseconds(1) - 1), "999 us");
 }
 
 TYPED_TEST(VirtqueueStreamTest, RefusedConnectTellsWhy) {

@@ -2,30 +2,16 @@
 //
 // What a block request costs on a keyed queue, counted: the table of docs/performance.md.
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/testing/keyed_session_fixture.h"
+#include "core/engine/testing/request_table.h"
 #include "gtest/gtest.h"
 
 namespace vof {
 namespace {
-
-struct Shape {
-  const char* name;
-  std::vector<size_t> data;  // pieces
-};
-
-const std::vector<Shape>& Shapes() {
-  static const auto* const kShapes = new std::vector<Shape>{{"512 B", {512}},
-                                                            {"4 KiB", {4096}},
-                                                            {"8 KiB in two segments", {4096, 4096}},
-                                                            {"128 KiB", {128 << 10}}};
-  return *kShapes;
-}
 
 struct Counts {
   int64_t sends, fetches, stores;
@@ -38,7 +24,7 @@ struct Counts {
 // A block request: a header of 16 bytes, data, one byte of status; each piece in a place of its
 // own.
 struct BlockIo {
-  BlockIo(const Shape& shape, bool write) {
+  BlockIo(const CountedShape& shape, bool write) {
     Add(16, true);
     for (const size_t size_bytes : shape.data) Add(size_bytes, write);
     Add(1, false);
@@ -73,7 +59,7 @@ class Counter : public KeyedSessionFixture<C> {
     this->Start(options);
   }
   void End() { this->TearDown(); }
-  Counts Count(const Shape& shape, bool write) {
+  Counts Count(const CountedShape& shape, bool write) {
     BlockIo io(shape, write);
     const MessageWire& wire = *this->lanes_[1].wire;
     const Counts before = {wire.sends, wire.fetches, wire.stores};
@@ -92,7 +78,7 @@ std::vector<Counts> CountAll(bool with_inline) {
   Counter<C> counter;
   counter.Begin(with_inline);
   for (const bool write : {false, true}) {
-    for (const Shape& shape : Shapes()) all.push_back(counter.Count(shape, write));
+    for (const CountedShape& shape : CountedShapes()) all.push_back(counter.Count(shape, write));
   }
   counter.End();
   return all;
@@ -104,26 +90,13 @@ std::string Cell(const Counts& c) {
 }
 
 TEST(KeyedMessageCountTest, TheTableOfTheDocumentsIsTrue) {
-  const std::vector<Counts> ref = CountAll<Ref>(false);
-  const std::vector<Counts> plain = CountAll<V5>(false);
-  const std::vector<Counts> inlined = CountAll<V5>(true);
-  std::string table = "| request | `ref` | `v5` | `v5` + INLINE |\n|---|---|---|---|\n";
-  size_t row = 0;
-  for (const char* operation : {"read", "write"}) {
-    for (const Shape& shape : Shapes()) {
-      absl::StrAppend(&table, "| ", operation, " ", shape.name, " | ", Cell(ref[row]), " | ",
-                      Cell(plain[row]), " | ", Cell(inlined[row]), " |\n");
-      ++row;
-    }
-  }
-  std::ifstream file("docs/performance.md");
-  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  EXPECT_NE(page.find(table), std::string::npos) << "docs/performance.md lacks:\n" << table;
+  ExpectTableOfDocuments<Counts>({CountAll<Ref>(false), CountAll<V5>(false), CountAll<V5>(true)},
+                                 Cell);
 }
 
 TEST(KeyedMessageCountTest, InlineDataSavesMessagesAndRoundTrips) {
   const std::vector<Counts> counts = CountAll<V5>(true);
-  const size_t num_shapes = Shapes().size();
+  const size_t num_shapes = CountedShapes().size();
   for (size_t i = 0; i < counts.size(); ++i) {
     const bool write = i >= num_shapes;
     const bool small = i % num_shapes < 2;

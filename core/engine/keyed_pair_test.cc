@@ -87,6 +87,77 @@ TYPED_TEST(KeyedPairTest, ASmallRequestIsOneMessageEachWay) {
   }
 }
 
+// The credits of an answer are there before the target hears that its answer is.
+TYPED_TEST(KeyedPairTest, AFullQueueGoesOnWhileTheTargetHearsLateOfItsAnswers) {
+  KeyedSessionOptions pair;
+  pair.queue_size = 4;
+  this->Start(pair);
+  std::mt19937_64 random(11);
+  std::vector<std::unique_ptr<RandomIo>> ios;
+  this->lanes_[1].wire->holds_completions[1] = true;
+  for (int i = 0; i < 12; ++i) {
+    ios.push_back(std::make_unique<RandomIo>(random, 17, 1));
+    this->queues_[0]->Submit(&ios.back()->request);
+  }
+  this->Settle();
+  this->lanes_[1].wire->holds_completions[1] = false;
+  this->Settle();
+  for (const auto& io : ios) {
+    EXPECT_EQ(io->done, 1);
+    EXPECT_EQ(io->request.error, RequestError::kNone) << CauseText(io->request.cause);
+  }
+}
+
+// Nothing wakes a queue that waits for its peer: it has to look by itself whether others wait by
+// now.
+TYPED_TEST(KeyedPairTest, AQueueThatOwesLooksAgainSoon) {
+  this->Start({});
+  TargetMessages& target = *this->lanes_[1].target;
+  EXPECT_GT(target.NextDeadline(), this->Now() + kMinContendedStallTimeout) << "it owes nothing";
+  std::mt19937_64 random(11);
+  RandomIo io(random, 17, 1);
+  this->lanes_[1].wire->holds_completions[1] = true;
+  this->queues_[0]->Submit(&io.request);
+  this->Settle();
+  EXPECT_LE(target.NextDeadline(), this->Now() + kMinContendedStallTimeout);
+  this->lanes_[1].wire->holds_completions[1] = false;
+  this->Settle();
+  EXPECT_EQ(io.done, 1);
+}
+
+TYPED_TEST(KeyedPairTest, CompletionsCarryNoMoreThanAgreed) {
+  KeyedSessionOptions pair;
+  pair.target.inline_completion_bytes = 0;
+  pair.device.lends_results = true;  // results in two pieces, the last one small
+  this->Start(pair);
+  this->Work(300, 12, 60'000);
+}
+
+TYPED_TEST(KeyedPairTest, ALateRequestLeavesTheLineForMemory) {
+  this->Start({});
+  std::mt19937_64 random(13);
+  RandomIo late(random, 5000, 1), other(random, 5000, 1);
+  late.request.timeout = Milliseconds(5);
+  std::vector<PoolBuffer> taken;
+  for (size_t size = size_t{8} << 20; size >= 512; size /= 2) {
+    while (PoolBuffer buffer = this->pool_.Allocate(size)) taken.push_back(std::move(buffer));
+  }
+  this->ForgetUserMemory();
+  this->queues_[0]->Submit(&late.request);
+  this->Settle();
+  ASSERT_TRUE(this->pool_.has_waiters());
+  this->target_->now += Milliseconds(6);
+  this->Settle();
+  EXPECT_EQ(late.request.error, RequestError::kTimedOut);
+  this->queues_[1]->Submit(&other.request);
+  this->Settle();
+  EXPECT_EQ(other.done, 0);
+  taken.clear();
+  this->Settle();
+  EXPECT_EQ(other.done, 1);
+  EXPECT_EQ(other.request.error, RequestError::kNone);
+}
+
 TYPED_TEST(KeyedPairTest, AResetInTheMiddleOfWork) {
   KeyedSessionOptions pair;
   pair.device.completes_inline = false;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lays an initiator's request out for keyed transmission: what travels inside the message, which
-// memory the target is shown, what has to go through memory of the pool because nothing registered
-// covers it.
+// memory the target is shown, which pieces have to go through memory of the pool because nothing
+// registered covers them.
 //
-//   KeyedPlan plan = PlanKeyedRequest<V5>(request, limits, regions);
-//   if (plan.bounce_out_bytes > 0) ... allocate, copy ...
-//   EncodeKeyedRequest<V5>(request, plan, bounce, message);
+//   KeyedPlan plan = PlanKeyedRequest<V5>(request, limits, {&out_regions, &in_regions});
+//   if (plan.out.bounce_bytes > 0) ... allocate ...
+//   EncodeKeyedRequest<V5>(request, plan, maps, bounce, inline_accepted, message);
+//   ... the answer is here ...
+//   ScatterBounced(request, plan.in.bounced, bounce.in, stored_bytes);
 //
 // Pure; one thread, that of the regions. Source: docs/protocol.md, "Keyed transmission" and "Inline
 // data (keyed)".
@@ -26,20 +28,49 @@
 
 namespace vof {
 
+// Which pieces of one direction go through the pool. Of a request in flight this has to be known
+// until its answer comes: regions come and go meanwhile.
+class BouncedPieces {
+ public:
+  // Pieces that it can tell from each other. Where there are more, all of them go.
+  static constexpr size_t kPieces = 64;
+
+  void Add(size_t index) { pieces_ |= uint64_t{1} << index; }
+  void AddAll() { all_ = true; }
+  bool Has(size_t index) const { return all_ || (index < kPieces && (pieces_ >> index & 1) != 0); }
+
+ private:
+  uint64_t pieces_ = 0;
+  bool all_ = false;
+};
+
+// One direction of a request.
+struct KeyedSide {
+  BouncedPieces bounced;
+  uint32_t bounce_bytes = 0;  // that they have together; 0: everything is registered
+  // Neighbours that go through the pool have one. `v5`: at most, merging may save some.
+  uint32_t num_descriptors = 0;
+};
+
 struct KeyedPlan {
-  uint32_t inline_bytes = 0;      // the first of the readable part
-  uint32_t bounce_out_bytes = 0;  // the readable rest goes through the pool; 0: it is registered
-  uint32_t bounce_in_bytes = 0;   // the writable part does
-  bool shows_writable = false;    // descriptors of the writable part are sent
-  uint32_t num_descriptors = 0;   // at most: merging may save some
-  uint32_t message_bytes = 0;     // at most
+  uint32_t inline_bytes = 0;    // the first of the readable part
+  KeyedSide out, in;            // the readable rest; the writable part
+  bool shows_writable = false;  // descriptors of the writable part are sent
+  uint32_t message_bytes = 0;   // at most
 };
 
 // Where pieces lie that are not registered.
 struct KeyedBounce {
-  const Region* region = nullptr;
+  const Region* out_region = nullptr;
+  const Region* in_region = nullptr;
   std::byte* out = nullptr;
   std::byte* in = nullptr;
+};
+
+// What covers readable and writable pieces: keys of the two may allow different things.
+struct KeyedMaps {
+  const RegionMap* out = nullptr;
+  const RegionMap* in = nullptr;
 };
 
 namespace keyed_internal {
@@ -48,19 +79,43 @@ namespace keyed_internal {
 // header of a block request.
 inline constexpr uint32_t kInlineHeaderBytes = 64;
 
-template <typename Pieces>
-uint32_t CountRegistered(const Pieces& pieces, uint32_t skip_bytes, const RegionMap& regions,
-                         bool* all) {
-  uint32_t count = 0;
-  *all = true;
-  for (const auto& piece : pieces) {
-    const size_t skipped = std::min<size_t>(skip_bytes, piece.size_bytes);
+// Calls `visit(index, data, size)` for what is left of each piece.
+template <typename Pieces, typename Visit>
+void ForEachPiece(const Pieces& pieces, uint32_t skip_bytes, Visit visit) {
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const size_t skipped = std::min<size_t>(skip_bytes, pieces[i].size_bytes);
     skip_bytes -= static_cast<uint32_t>(skipped);
-    if (piece.size_bytes == skipped) continue;
-    ++count;
-    *all = *all && regions.Find(piece.data + skipped, piece.size_bytes - skipped) != nullptr;
+    const size_t left = pieces[i].size_bytes - skipped;
+    if (left > 0) visit(i, pieces[i].data + skipped, static_cast<uint32_t>(left));
   }
-  return count;
+}
+
+inline void BounceAll(uint32_t size_bytes, KeyedSide* side) {
+  side->bounced.AddAll();
+  side->bounce_bytes = size_bytes;
+  side->num_descriptors = size_bytes > 0 ? 1 : 0;
+}
+
+template <typename Pieces>
+KeyedSide PlanSide(const Pieces& pieces, uint32_t skip_bytes, uint32_t size_bytes,
+                   const RegionMap& regions) {
+  KeyedSide side;
+  bool tells_them_apart = true, in_run = false;
+  ForEachPiece(pieces, skip_bytes, [&](size_t i, const std::byte* data, uint32_t left) {
+    const bool covered = regions.Find(data, left) != nullptr;
+    if (!covered) {
+      side.bounce_bytes += left;
+      if (i < BouncedPieces::kPieces) {
+        side.bounced.Add(i);
+      } else {
+        tells_them_apart = false;
+      }
+    }
+    side.num_descriptors += covered || !in_run;
+    in_run = !covered;
+  });
+  if (!tells_them_apart) BounceAll(size_bytes, &side);
+  return side;
 }
 
 inline uint32_t InlineBytes(const InitiatorRequest& request, const KeyedLimits& limits) {
@@ -105,17 +160,27 @@ class DescriptorWriter {
   uint32_t count_ = 0;
 };
 
+// Describes one direction; readable bytes that go through the pool are copied there.
 template <Codec C, typename Pieces>
-void AddPieces(const Pieces& pieces, uint32_t skip_bytes, const RegionMap& regions, bool writable,
-               DescriptorWriter<C>& writer) {
-  for (const auto& piece : pieces) {
-    const size_t skipped = std::min<size_t>(skip_bytes, piece.size_bytes);
-    skip_bytes -= static_cast<uint32_t>(skipped);
-    const size_t left = piece.size_bytes - skipped;
-    if (left == 0) continue;
-    writer.Add(*regions.Find(piece.data + skipped, left), piece.data + skipped,
-               static_cast<uint32_t>(left), writable);
-  }
+void AddPieces(const Pieces& pieces, uint32_t skip_bytes, const KeyedSide& side,
+               const RegionMap& regions, const Region* bounce_region, std::byte* bounce,
+               bool writable, DescriptorWriter<C>& writer) {
+  std::byte* run = bounce;  // what is copied and not described yet begins here
+  const auto end_run = [&] {
+    if (bounce == run) return;
+    writer.Add(*bounce_region, run, static_cast<uint32_t>(bounce - run), writable);
+    run = bounce;
+  };
+  ForEachPiece(pieces, skip_bytes, [&](size_t i, const std::byte* data, uint32_t left) {
+    if (side.bounced.Has(i)) {
+      if (!writable) std::memcpy(bounce, data, left);
+      bounce += left;
+      return;
+    }
+    end_run();
+    writer.Add(*regions.Find(data, left), data, left, writable);
+  });
+  end_run();
 }
 
 }  // namespace keyed_internal
@@ -147,56 +212,60 @@ inline void ScatterWritable(const InitiatorRequest& request, uint32_t offset_byt
   }
 }
 
+// Copies what was stored in the pool to the pieces that `bounced` names: of the first
+// `stored_bytes` of the writable part, what belongs to them.
+inline void ScatterBounced(const InitiatorRequest& request, const BouncedPieces& bounced,
+                           const std::byte* from, uint32_t stored_bytes) {
+  for (size_t i = 0; i < request.writable.size() && stored_bytes > 0; ++i) {
+    const MutableBuffer& piece = request.writable[i];
+    const size_t part = std::min<size_t>(stored_bytes, piece.size_bytes);
+    stored_bytes -= static_cast<uint32_t>(part);
+    if (part == 0 || !bounced.Has(i)) continue;
+    std::memcpy(piece.data, from, part);
+    from += piece.size_bytes;
+  }
+}
+
 // `request` was measured by its queue.
 template <Codec C>
 KeyedPlan PlanKeyedRequest(const InitiatorRequest& request, const KeyedLimits& limits,
-                           const RegionMap& regions) {
-  using keyed_internal::CountRegistered;
+                           const KeyedMaps& maps) {
   KeyedPlan plan;
   plan.inline_bytes = keyed_internal::InlineBytes(request, limits);
   plan.shows_writable =
       request.writable_bytes > 0 &&
       !(limits.inline_accepted && request.writable_bytes <= limits.max_inline_completion_bytes);
-  bool out_registered = true, in_registered = true;
-  uint32_t out = CountRegistered(request.readable, plan.inline_bytes, regions, &out_registered);
-  uint32_t in = 0;
-  if (plan.shows_writable) in = CountRegistered(request.writable, 0, regions, &in_registered);
+  const uint32_t out_bytes = request.readable_bytes - plan.inline_bytes;
+  const uint32_t in_bytes = plan.shows_writable ? request.writable_bytes : 0;
+  plan.out = keyed_internal::PlanSide(request.readable, plan.inline_bytes, out_bytes, *maps.out);
+  if (plan.shows_writable) {
+    plan.in = keyed_internal::PlanSide(request.writable, 0, in_bytes, *maps.in);
+  }
   // Too many pieces for one message: they are gathered.
   const uint32_t most = C::kSegmentedStreams ? kMaxMessageBytes / 2 / C::kDescriptorBytes
                                              : uint32_t{kMaxKeyedDescriptorsV5};
-  const bool too_many = out + in > most;
-  if (out > 0 && (!out_registered || too_many)) {
-    plan.bounce_out_bytes = request.readable_bytes - plan.inline_bytes;
-    out = 1;
+  if (plan.out.num_descriptors + plan.in.num_descriptors > most) {
+    keyed_internal::BounceAll(out_bytes, &plan.out);
+    keyed_internal::BounceAll(in_bytes, &plan.in);
   }
-  if (in > 0 && (!in_registered || too_many)) {
-    plan.bounce_in_bytes = request.writable_bytes;
-    in = 1;
-  }
-  plan.num_descriptors = out + in;
   plan.message_bytes = static_cast<uint32_t>(
-      kHeaderBytes + plan.num_descriptors * C::kDescriptorBytes + plan.inline_bytes);
+      kHeaderBytes + (plan.out.num_descriptors + plan.in.num_descriptors) * C::kDescriptorBytes +
+      plan.inline_bytes);
   return plan;
 }
 
 // Writes the message to `place` (plan.message_bytes long) and returns its length. The bounce memory
-// that the plan asked for is there; readable bytes are copied into it.
+// that the plan asked for is there; readable bytes are copied into it. The maps are as they were.
 template <Codec C>
 uint32_t EncodeKeyedRequest(const InitiatorRequest& request, const KeyedPlan& plan,
-                            const RegionMap& regions, const KeyedBounce& bounce,
-                            bool inline_accepted, std::byte* place) {
+                            const KeyedMaps& maps, const KeyedBounce& bounce, bool inline_accepted,
+                            std::byte* place) {
   keyed_internal::DescriptorWriter<C> writer(place + kHeaderBytes);
-  const uint32_t rest = request.readable_bytes - plan.inline_bytes;
-  if (plan.bounce_out_bytes > 0) {
-    GatherReadable(request, plan.inline_bytes, rest, bounce.out);
-    writer.Add(*bounce.region, bounce.out, rest, false);
-  } else if (rest > 0) {
-    keyed_internal::AddPieces<C>(request.readable, plan.inline_bytes, regions, false, writer);
-  }
-  if (plan.bounce_in_bytes > 0) {
-    writer.Add(*bounce.region, bounce.in, request.writable_bytes, true);
-  } else if (plan.shows_writable) {
-    keyed_internal::AddPieces<C>(request.writable, 0, regions, true, writer);
+  keyed_internal::AddPieces<C>(request.readable, plan.inline_bytes, plan.out, *maps.out,
+                               bounce.out_region, bounce.out, false, writer);
+  if (plan.shows_writable) {
+    keyed_internal::AddPieces<C>(request.writable, 0, plan.in, *maps.in, bounce.in_region,
+                                 bounce.in, true, writer);
   }
   Command command;
   command.kind = CommandKind::kVq;

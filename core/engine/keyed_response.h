@@ -5,11 +5,15 @@
 //
 //   KeyedResponse<V5> response;
 //   response.Begin(request, limits, regions);
-//   while (ring.room() > 0 && response.PushStore(ring, tag)) {}
+//   while (ring.room() > 0 && response.PushStore(ring, regions, tag)) {}
 //   if (response.stores_done()) response.PushCompletion(ring, completion, tag);
 //
 // Small pieces travel in the action itself; what fits goes inline behind the completion; the rest
 // is stored from where it is. A response may take several turns, when the ring is full.
+//
+// What a device lends from memory that is not registered is copied, if the request has memory for
+// it. It has not when the device grew after the request was taken; then it is stored in small
+// steps, which needs none.
 #ifndef VOF_CORE_ENGINE_KEYED_RESPONSE_H_
 #define VOF_CORE_ENGINE_KEYED_RESPONSE_H_
 
@@ -44,7 +48,7 @@ class KeyedResponse {
   bool active() const { return request_ != nullptr; }
   bool stores_done() const { return piece_ == num_pieces_; }
 
-  // False: a piece of the result lies in no registered memory, or there is no place to store it.
+  // False: there is no place to store the result.
   bool Begin(TargetRequest* request, const KeyedLimits& limits, const RegionMap& regions) {
     *this = {};
     request_ = request;
@@ -52,24 +56,50 @@ class KeyedResponse {
     CollectPieces();
     const bool whole = limits.inline_accepted && used_ <= limits.max_inline_completion_bytes &&
                        (request->message_place != nullptr || used_ <= kInlineTailBytes);
-    if (limits.inline_accepted) LeaveTailInline(whole ? used_ : kInlineTailBytes, whole);
+    const uint32_t tail_bytes = std::min(kInlineTailBytes, limits.max_inline_completion_bytes);
+    if (limits.inline_accepted) LeaveTailInline(whole ? used_ : tail_bytes, whole);
     if (used_ > inline_bytes_ && !request->keyed.has_writable_descriptors) return false;
     remote_ = RemoteCursor<C>(request->keyed.descriptors, request->keyed.writable_offset);
-    return FindKeys(regions);
+    FindKeys(regions);
+    return true;
+  }
+  // False: some of the result lies in no registered memory.
+  bool registered() const { return registered_; }
+
+  // Looks for the regions of what is to be stored. Before the first PushStore.
+  void FindKeys(const RegionMap& regions) {
+    std::byte* copy_to = request_->result().empty() ? nullptr : request_->writable_piece.data;
+    uint32_t copied = 0;
+    registered_ = true;
+    for (int i = 0; i < num_pieces_; ++i) {
+      LocalBuffer& piece = pieces_[i];
+      const Region* region = nullptr;
+      if (piece.size_bytes > kMinInlineBytes) {
+        region = regions.Find(piece.data, piece.size_bytes);
+        if (region == nullptr && copy_to != nullptr) {
+          std::memcpy(copy_to + copied, piece.data, piece.size_bytes);
+          piece.data = copy_to + copied;
+          region = regions.Find(piece.data, piece.size_bytes);
+        }
+        registered_ = registered_ && (region != nullptr || IsCovered(regions, piece));
+      }
+      piece.local_key = region != nullptr ? region->local_key() : nullptr;
+      copied += piece.size_bytes;
+    }
   }
 
-  // Pushes one store. False: there is none left, or the last one could not be pushed (broken()).
-  bool PushStore(ActionRing& ring, uint64_t tag) {
+  // Pushes one store. False: there is none left.
+  bool PushStore(ActionRing& ring, const RegionMap& regions, uint64_t tag) {
     if (stores_done()) return false;
     LocalBuffer& piece = pieces_[piece_];
+    LocalBuffer part = piece;
+    if (part.local_key == nullptr) FindPart(regions, &part);
     MessageAction& action = ring.Push(ActionKind::kStore, tag);
-    if (piece.local_key == nullptr) {
-      const uint32_t part = std::min<uint32_t>(piece.size_bytes, kMinInlineBytes);
-      action.remote = remote_.Next(part);
-      action.Append({piece.data, action.remote.size_bytes});
+    action.remote = remote_.Next(part.size_bytes);
+    if (part.local_key == nullptr) {
+      action.Append({part.data, action.remote.size_bytes});
     } else {
-      action.remote = remote_.Next(piece.size_bytes);
-      action.local = piece;
+      action.local = part;
       action.local.size_bytes = action.remote.size_bytes;
     }
     piece.data += action.remote.size_bytes;
@@ -130,27 +160,25 @@ class KeyedResponse {
     }
   }
 
-  // A piece that its device lends from memory which is not registered is copied first.
-  bool FindKeys(const RegionMap& regions) {
-    std::byte* copy_to = request_->result().empty() ? nullptr : request_->writable_piece.data;
-    uint32_t copied = 0;
-    for (int i = 0; i < num_pieces_; ++i) {
-      LocalBuffer& piece = pieces_[i];
-      if (piece.size_bytes <= kMinInlineBytes) {
-        copied += piece.size_bytes;
-        continue;
-      }
-      const Region* region = regions.Find(piece.data, piece.size_bytes);
-      if (region == nullptr && request_->writable_piece.size_bytes > 0 && copy_to != nullptr) {
-        std::memcpy(copy_to + copied, piece.data, piece.size_bytes);
-        piece.data = copy_to + copied;
-        region = regions.Find(piece.data, piece.size_bytes);
-      }
+  // By several regions, one behind the other.
+  static bool IsCovered(const RegionMap& regions, LocalBuffer piece) {
+    while (piece.size_bytes > 0) {
+      const Region* region = regions.Find(piece.data, 1);
       if (region == nullptr) return false;
-      piece.local_key = region->local_key();
-      copied += piece.size_bytes;
+      const size_t part = std::min<size_t>(piece.size_bytes, region->BytesFrom(piece.data));
+      piece.data += part;
+      piece.size_bytes -= static_cast<uint32_t>(part);
     }
     return true;
+  }
+
+  // The first of what no region covers whole: up to the end of a region, or what an action holds.
+  static void FindPart(const RegionMap& regions, LocalBuffer* part) {
+    const Region* region = nullptr;
+    if (part->size_bytes > kMinInlineBytes) region = regions.Find(part->data, 1);
+    const size_t most = region != nullptr ? region->BytesFrom(part->data) : kMinInlineBytes;
+    part->size_bytes = static_cast<uint32_t>(std::min<size_t>(part->size_bytes, most));
+    if (region != nullptr) part->local_key = region->local_key();
   }
 
   template <typename Append>
@@ -167,6 +195,7 @@ class KeyedResponse {
   int num_pieces_ = 0;  // to be stored; the tail lies behind them
   int num_tail_ = 0;
   int piece_ = 0;  // the next to be stored
+  bool registered_ = true;
   RemoteCursor<C> remote_;
 };
 

@@ -4,8 +4,8 @@
 // makes none. Memory is reserved for it meanwhile, so without a limit one peer that hangs could
 // starve all others.
 //
-//   watch.Update(owes, bytes_moved, now);          // once per turn, and when the deadline has
-//   passed if (watch.Expired(now)) Close();
+//   watch.Update(owes, bytes_moved, now, rule);    // once per turn, and at next_look()
+//   if (watch.Expired(now)) Close();
 //
 // One thread; no clock.
 #ifndef VOF_CORE_ENGINE_STALL_WATCH_H_
@@ -47,6 +47,7 @@ class StallWatch {
   void Update(bool owes, uint64_t bytes_moved, MonotonicTime now, const StallRule& rule = {}) {
     const bool progress = bytes_moved - bytes_moved_ >= rule.required_bytes;
     rule_timeout_ = rule.timeout;
+    updated_at_ = now;
     if (!owes) {
       since_ = kInfiniteFuture;
     } else if (since_ == kInfiniteFuture || progress) {
@@ -61,12 +62,19 @@ class StallWatch {
     return DeadlineAfter(since_, std::min(timeout_, rule_timeout_));
   }
   bool Expired(MonotonicTime now) const { return now >= deadline(); }
+  // When Update has to be called again although nothing moves: others may have begun to wait, which
+  // makes the rule stricter.
+  MonotonicTime next_look() const {
+    if (since_ == kInfiniteFuture) return kInfiniteFuture;
+    return std::min(deadline(), DeadlineAfter(updated_at_, kMinContendedStallTimeout));
+  }
 
  private:
   Nanoseconds timeout_;
   Nanoseconds rule_timeout_ = kInfiniteFuture;
   MonotonicTime since_ = kInfiniteFuture;  // since when it has owed without progress
   uint64_t bytes_moved_ = 0;               // then
+  MonotonicTime updated_at_ = 0;
 };
 
 }  // namespace vof

@@ -130,6 +130,9 @@ TYPED_TEST(TargetConnectionTest, CausesOfRefusal) {
   target.device->open_fails = true;
   EXPECT_EQ(status(QueueConnect(0, 1), MakeBody()), wire(Cause::kLimit));
   target.device->open_fails = false;
+  target.device->open_lacks_memory = true;
+  EXPECT_EQ(status(QueueConnect(0, 1), MakeBody()), wire(Cause::kLimit));
+  target.device->open_lacks_memory = false;
   auto other = ConnectQueue<TypeParam>(target, 0, 1);
   EXPECT_FALSE(other->closed()) << "a failed opening gives the index back";
 }

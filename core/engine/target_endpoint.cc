@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/target_endpoint.h"
 
+#include <new>
 #include <utility>
 
+#include "core/base/headroom.h"
 #include "core/wire/connect_body.h"
 #include "core/wire/detect.h"
 #include "core/wire/with_codec.h"
@@ -124,12 +126,17 @@ void TargetEndpoint::OnControlGranted(const ControlGrant& grant) {
 void TargetEndpoint::ConnectQueue(const ConnectRequest& request) {
   QueueGrant grant = directory_->ConnectQueue(request, link_);
   if (grant.cause != Cause::kOk) return Refuse(grant.cause);
-  auto device = grant.place->instance()->device().OpenQueue(grant.place->index());
-  if (!device.ok()) {
-    return Refuse(Cause::kLimit,
-                  "the device cannot open it: " + std::string(device.status().message()));
+  try {
+    const Headroom headroom;
+    auto device = grant.place->instance()->device().OpenQueue(grant.place->index());
+    if (!device.ok()) {
+      return Refuse(Cause::kLimit,
+                    "the device cannot open it: " + std::string(device.status().message()));
+    }
+    hooks_.start_queue(std::move(grant), *std::move(device));
+  } catch (const std::bad_alloc&) {  // what a queue has of its own, it has from here on
+    return Refuse(Cause::kLimit, "there is no memory for it");
   }
-  hooks_.start_queue(std::move(grant), *std::move(device));
   phase_ = Phase::kRunning;
   if (on_virtqueue_) on_virtqueue_();
   Tell(NewEvent(TargetEventKind::kQueueAccepted));

@@ -101,6 +101,9 @@ std::string DescribeTargetEvent(const TargetEvent& event) {
     case TargetEventKind::kConnectionUnused:
       return absl::StrCat("connection from ", event.peer, " ended without a queue (", event.why,
                           ")");
+    case TargetEventKind::kResultsCopied:
+      return absl::StrCat("memory", Device(event), " is not registered, its results are copied (",
+                          event.why, ")");
   }
   return "";
 }

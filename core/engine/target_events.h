@@ -31,6 +31,7 @@ enum class TargetEventKind : uint8_t {
   kQueueRefused,      // answered with `cause`
   kQueueHeld,         // a closed one whose device keeps its requests; it lives on until then
   kConnectionUnused,  // ended before it became a queue or was refused; `why` says more
+  kResultsCopied,     // a fabric does not take the memory that a device lends; `why`. Told once
 };
 
 struct TargetEvent {

@@ -28,6 +28,7 @@
 #include "core/engine/engine_host.h"
 #include "core/engine/keyed_request_parser.h"
 #include "core/engine/keyed_response.h"
+#include "core/engine/lent_regions.h"
 #include "core/engine/message_engine.h"
 #include "core/engine/queue_link.h"
 #include "core/engine/stall_watch.h"
@@ -43,8 +44,8 @@ namespace vof {
 
 // What keyed transmission needs of the thread beside EngineHost; outlives the engine.
 struct KeyedHost {
-  const RegionMap* regions = nullptr;  // the pool's memory, and what devices lend
-  bool lends_registered = false;       // what devices lend lies in memory of `regions`
+  const RegionMap* regions = nullptr;  // the pool's memory
+  LendMemoryFunction lend = nullptr;   // empty: what devices lend is copied
 };
 
 template <Codec C>
@@ -53,7 +54,8 @@ class TargetKeyed final : public MessageEngine, public AttachedQueue {
   TargetKeyed(const EngineHost& host, const KeyedHost& keyed, TargetDirectory* directory,
               std::shared_ptr<QueueLink> link, uint16_t connect_id, MonotonicTime now)
       : host_(host),
-        keyed_(keyed),
+        lend_(keyed.lend),
+        regions_(keyed.regions),
         directory_(directory),
         link_(std::move(link)),
         connect_id_(connect_id),
@@ -66,8 +68,7 @@ class TargetKeyed final : public MessageEngine, public AttachedQueue {
 
   // One of the two, once. Each answers the Connect, whose message the caller has returned.
   void StartControl(std::shared_ptr<ControlPlace> place);
-  // `lends_registered`: what the device lends lies in memory of keyed.regions.
-  void StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device, bool lends_registered);
+  void StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device);
 
   // --- MessageEngine ---
   int receive_depth() const override {
@@ -157,6 +158,8 @@ class TargetKeyed final : public MessageEngine, public AttachedQueue {
   void Produce();
   bool ProduceFetches();
   bool ProduceResponses();
+  bool BeginResponse();
+  bool LendAnew();
   void FinishResponse();
   void ReleaseIfDone(TargetRequest* request);
   void WriteIdleGrant();
@@ -172,7 +175,8 @@ class TargetKeyed final : public MessageEngine, public AttachedQueue {
   void End();
 
   const EngineHost host_;
-  const KeyedHost keyed_;
+  const LendMemoryFunction lend_;
+  RegionMap regions_;  // the pool's memory, and what the device lends
   TargetDirectory* const directory_;
   const std::shared_ptr<QueueLink> link_;
   const uint16_t connect_id_;
@@ -190,8 +194,9 @@ class TargetKeyed final : public MessageEngine, public AttachedQueue {
   KeyedResponse<C> response_;
   TargetRequest* responding_ = nullptr;
   ActionRing ring_;
-  uint64_t sends_ = 0;     // messages whose events are missing, or not posted yet
-  uint64_t requests_ = 0;  // taken and not released
+  uint64_t sends_ = 0;      // messages whose events are missing, or not posted yet
+  uint64_t transfers_ = 0;  // likewise, of fetches and stores
+  uint64_t requests_ = 0;   // taken and not released
   bool stalled_ = false;
 
   MonotonicTime last_receive_;

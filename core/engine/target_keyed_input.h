@@ -39,7 +39,7 @@ void TargetKeyed<C>::OnEvents(std::span<const ChannelEvent> events, MonotonicTim
 
 template <Codec C>
 void TargetKeyed<C>::OnPostDone(const ChannelEvent& event) {
-  if (event.kind == ChannelEventKind::kSent) --sends_;
+  --(event.kind == ChannelEventKind::kSent ? sends_ : transfers_);
   TargetRequest* request = RequestOf(event.tag);
   if (request == nullptr) return;
   --request->keyed.posts;

@@ -24,8 +24,7 @@ void TargetKeyed<C>::StartControl(std::shared_ptr<ControlPlace> place) {
 }
 
 template <Codec C>
-void TargetKeyed<C>::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device,
-                                bool lends_registered) {
+void TargetKeyed<C>::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device) {
   queue_place_ = std::move(grant.place);
   instance_ = queue_place_->instance();
   link_->queue = this;
@@ -35,7 +34,7 @@ void TargetKeyed<C>::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> d
   config.is_v5 = C::kDialect == Dialect::kV5;
   config.max_memory_bytes =
       directory_->options().max_session_bytes / instance_->identity().num_queues;
-  config.copies_results = !lends_registered;
+  config.copies_results = device->traits().lends_results && !LendAnew();
   config.pool = host_.pool;
   config.state = grant.state;
   config.wake = [this] { Wake(); };
@@ -43,6 +42,17 @@ void TargetKeyed<C>::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> d
   queue_ = std::make_unique<TargetVirtqueue>(std::move(config), std::move(device));
   held_.Reserve(static_cast<size_t>(receive_depth()));
   AnswerConnect();
+}
+
+// Results are sent from where the device keeps them if all of it is registered.
+template <Codec C>
+bool TargetKeyed<C>::LendAnew() {
+  if (!lend_) return false;
+  const LentRegions lent = lend_(instance_->identity());
+  for (const std::shared_ptr<Region>& region : lent.regions) {
+    regions_.Add(Region::Share(region));  // refused when it is there already
+  }
+  return lent.complete;
 }
 
 template <Codec C>
@@ -119,7 +129,7 @@ bool TargetKeyed<C>::ProduceFetches() {
                  request->out_place + (request->readable_bytes - remote_bytes), remote_bytes};
   }
   TargetRequest* request = fetching_.request;
-  const Region* region = keyed_.regions->Find(fetching_.place, fetching_.left_bytes);
+  const Region* region = regions_.Find(fetching_.place, fetching_.left_bytes);
   if (region == nullptr) {
     CloseNow(EndCause::kDevice, "memory of the pool is not registered");
     return false;
@@ -128,6 +138,7 @@ bool TargetKeyed<C>::ProduceFetches() {
   action.remote = fetching_.remote.Next(fetching_.left_bytes);
   action.local = {fetching_.place, action.remote.size_bytes, region->local_key()};
   ++request->keyed.posts;
+  ++transfers_;
   fetching_.place += action.remote.size_bytes;
   fetching_.left_bytes -= action.remote.size_bytes;
   if (fetching_.left_bytes == 0) fetching_.request = nullptr;
@@ -141,22 +152,33 @@ bool TargetKeyed<C>::ProduceResponses() {
   if (ring_.room() < kKeptActions + kMostOfOneStep || life_.wants_close()) return false;
   if (!response_.active()) {
     responding_ = queue_->first_completed();
-    if (responding_ == nullptr) return false;
-    const bool failed = responding_->cause != Cause::kOk;
-    if (C::kDialect == Dialect::kRef && failed) {
-      CloseNow(EndCause::kDevice, "the device failed a request without an answer");
-      return false;
-    }
-    if (!response_.Begin(responding_, limits_, *keyed_.regions)) {
-      CloseNow(EndCause::kDevice, "a result has no registered memory, or no place to go to");
-      return false;
-    }
+    if (responding_ == nullptr || !BeginResponse()) return false;
     queue_->PopCompleted();
   }
-  if (response_.PushStore(ring_, TagOf(responding_, kTagStore))) {
+  if (response_.PushStore(ring_, regions_, TagOf(responding_, kTagStore))) {
     ++responding_->keyed.posts;
+    ++transfers_;
   } else {
     FinishResponse();
+  }
+  return true;
+}
+
+template <Codec C>
+bool TargetKeyed<C>::BeginResponse() {
+  const bool failed = responding_->cause != Cause::kOk;
+  if (C::kDialect == Dialect::kRef && failed) {
+    CloseNow(EndCause::kDevice, "the device failed a request without an answer");
+    return false;
+  }
+  if (!response_.Begin(responding_, limits_, regions_)) {
+    CloseNow(EndCause::kDevice, "a result has no place to go to");
+    return false;
+  }
+  if (!response_.registered()) {  // the device has grown
+    const bool complete = LendAnew();
+    response_.FindKeys(regions_);
+    queue_->set_copies_results(!complete || !response_.registered());
   }
   return true;
 }
@@ -170,7 +192,7 @@ void TargetKeyed<C>::FinishResponse() {
   completion.command_id = request->command_id;
   completion.cause = request->cause;
   completion.grant = queue_->OnAnswered(*request);
-  response_.PushCompletion(ring_, completion, *keyed_.regions, TagOf(request, kTagSend));
+  response_.PushCompletion(ring_, completion, regions_, TagOf(request, kTagSend));
   request->keyed.answered = true;
   ++request->keyed.posts;
   ++sends_;
@@ -230,7 +252,7 @@ MonotonicTime TargetKeyed<C>::NextDeadline() const {
   if (closed_) return life_.reset_deadline();
   const MonotonicTime silence = DeadlineAfter(last_receive_, control_->silence_limit());
   const MonotonicTime settled = life_.goes_on() ? drain_settled_at_ : kInfiniteFuture;
-  return std::min({life_.reset_deadline(), silence, stall_.deadline(), settled});
+  return std::min({life_.reset_deadline(), silence, stall_.next_look(), settled});
 }
 
 template <Codec C>
@@ -250,11 +272,14 @@ void TargetKeyed<C>::OnTimer(MonotonicTime now) {
   }
 }
 
-// Whatever was posted comes back in time, unless the peer has no receive for it.
+// Whatever was posted comes back in time, unless the peer has no receive for it, or stands still.
 template <Codec C>
 void TargetKeyed<C>::WatchForStall(MonotonicTime now) {
-  const bool owes = sends_ > 0 || fetching_.request != nullptr || !to_fetch_.empty();
-  stall_.Update(owes, moved_, now);
+  const bool owes = sends_ > 0 || transfers_ > 0 || response_.active() ||
+                    fetching_.request != nullptr || !to_fetch_.empty();
+  // What has moved is counted in events here: of a peer that keeps others waiting one is enough.
+  const StallRule rule{.timeout = queue_ ? queue_->stall_rule().timeout : kInfiniteFuture};
+  stall_.Update(owes, moved_, now, rule);
 }
 
 // --- Control ---
@@ -327,6 +352,7 @@ void TargetKeyed<C>::OnClosed(CloseReason reason, int error, MonotonicTime) {
   if (queue_) queue_->Abandon();
   response_ = {};
   fetching_ = {};
+  regions_.Clear();
   if (finished()) queue_place_.reset();
 }
 

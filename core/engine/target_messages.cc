@@ -99,7 +99,7 @@ void TargetMessages::StartControl(std::shared_ptr<ControlPlace> place) {
 void TargetMessages::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device) {
   WithCodec(endpoint_.dialect(), [&]<Codec C>() {
     auto keyed = NewKeyed<TargetKeyed<C>>();
-    keyed->StartQueue(std::move(grant), std::move(device), keyed_.lends_registered);
+    keyed->StartQueue(std::move(grant), std::move(device));
     queue_ = std::move(keyed);
   });
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Peers that hold memory and stop: half a payload, answers nobody reads.
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/engine/stall_watch.h"
+#include "core/engine/target_stream.h"
 #include "core/engine/testing/target_harness.h"
 #include "gtest/gtest.h"
 
@@ -18,6 +20,25 @@ FakeDeviceOptions Buffered() {
   FakeDeviceOptions options;
   options.completes_inline = false;
   return options;
+}
+
+FakeDeviceOptions Shared() {
+  FakeDeviceOptions options = Buffered();
+  options.shareable = true;
+  return options;
+}
+
+using Sessions = std::vector<std::unique_ptr<TestSession<V5>>>;
+
+// So many sessions, tokens from 1 on, that have each sent the beginning of a request.
+Sessions Begin(TargetHarness& target, uint8_t count, std::span<const std::byte> beginning) {
+  Sessions sessions;
+  for (uint8_t token = 1; token <= count; ++token) {
+    sessions.push_back(
+        std::make_unique<TestSession<V5>>(target, 0, 0, MakeBody("slow", "disk", token)));
+    sessions.back()->queue->Send(beginning);
+  }
+  return sessions;
 }
 
 TEST(StallWatchTest, OnlyDebtWithoutProgressExpires) {
@@ -52,19 +73,26 @@ TEST(StallWatchTest, WhoKeepsOthersWaitingMustMoveMore) {
   EXPECT_FALSE(watch.Expired(121)) << "nobody waits any more: any byte counts";
 }
 
+// What cannot be answered is kept, on every connection.
+TEST(TargetStallTest, AControlQueueReceivesLittleAtATime) {
+  TargetHarness target(Shared());
+  const TestSession<V5> session(target);
+  std::vector<std::byte> scratch(256u << 10);
+  const auto room = [&scratch](RawPeer& peer) {
+    std::array<MutableBuffer, 2> into;
+    const int count = peer.engine().PrepareRead({scratch.data(), scratch.size()}, into);
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) bytes += into[static_cast<size_t>(i)].size_bytes;
+    return bytes;
+  };
+  EXPECT_EQ(room(*session.control), kControlReadBytes);
+  EXPECT_EQ(room(*session.queue), scratch.size());
+}
+
 TEST(TargetStallTest, ATrickleHoldsNoMemoryThatOthersWaitFor) {
-  TargetHarness target([] {
-    FakeDeviceOptions options = Buffered();
-    options.shareable = true;
-    return options;
-  }());
+  TargetHarness target(Shared());
   const std::vector<std::byte> large = RequestBytes<V5>(1, std::string(4u << 20, 'x'), 1);
-  std::vector<std::unique_ptr<TestSession<V5>>> slow;
-  for (const uint8_t token : {1, 2}) {
-    slow.push_back(
-        std::make_unique<TestSession<V5>>(target, 0, 0, MakeBody("slow", "disk", token)));
-    slow.back()->queue->Send(std::span(large).first(1000));
-  }
+  const Sessions slow = Begin(target, 2, std::span(large).first(1000));
   ASSERT_EQ(target.pool.in_use_bytes(), kMinPoolBytes);
   size_t sent = 1000;
   const auto trickle = [&](int times) {
@@ -86,21 +114,32 @@ TEST(TargetStallTest, ATrickleHoldsNoMemoryThatOthersWaitFor) {
   for (const auto& session : slow) EXPECT_TRUE(session->queue->closed());
 }
 
+// Nothing of the fabric wakes those that hang: they look by themselves whether others wait by now.
+TEST(TargetStallTest, WhoHungBeforeOthersWaitedIsCutOffInTime) {
+  TargetHarness target(Shared());
+  const std::vector<std::byte> large = RequestBytes<V5>(1, std::string(4u << 20, 'x'), 1);
+  const Sessions hanging = Begin(target, 2, std::span(large).first(1000));
+  TestSession<V5> other(target, 0, 0, MakeBody("other", "disk", 9));
+  target.now += kNanosecondsPerSecond;
+  other.queue->Send(RequestBytes<V5>(1, kPayload, 1));
+  ASSERT_TRUE(other.queue->received().empty());
+  const MonotonicTime asked = target.now;
+  while (other.queue->received().empty() && target.now - asked < 60 * kNanosecondsPerSecond) {
+    target.now += 100 * kNanosecondsPerMillisecond;
+    for (const auto& session : hanging) {
+      if (target.now >= session->queue->engine().NextDeadline()) session->queue->Run();
+    }
+    other.queue->Run();
+  }
+  EXPECT_LE(target.now - asked, kContendedStallTimeout);
+}
+
 // Forty that hang, a pool with room for two of them: who comes behind them is served before an
 // initiator's time-out is over.
 TEST(TargetStallTest, ManyThatHangDoNotKeepOneOutForLong) {
-  TargetHarness target([] {
-    FakeDeviceOptions options = Buffered();
-    options.shareable = true;
-    return options;
-  }());
+  TargetHarness target(Shared());
   const std::vector<std::byte> large = RequestBytes<V5>(1, std::string(4u << 20, 'x'), 1);
-  std::vector<std::unique_ptr<TestSession<V5>>> hanging;
-  for (uint8_t token = 1; token <= 40; ++token) {
-    hanging.push_back(
-        std::make_unique<TestSession<V5>>(target, 0, 0, MakeBody("hangs", "disk", token)));
-    hanging.back()->queue->Send(std::span(large).first(kHeaderBytes + 16));
-  }
+  const Sessions hanging = Begin(target, 40, std::span(large).first(kHeaderBytes + 16));
   ASSERT_TRUE(target.pool.has_waiters());
   TestSession<V5> other(target, 0, 0, MakeBody("other", "disk", 99));
   other.queue->Send(RequestBytes<V5>(1, kPayload, 1));

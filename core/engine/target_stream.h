@@ -40,6 +40,9 @@
 
 namespace vof {
 
+// Received at a time, and kept at most while a peer does not read its answers.
+inline constexpr size_t kControlReadBytes = 32u << 10;
+
 // Commands whose answers the peer has not got yet: answered ones count until they are sent.
 class UnsentReplies {
  public:

@@ -20,6 +20,9 @@ int TargetStream<C>::PrepareRead(MutableBuffer scratch, std::span<MutableBuffer>
   if (!wants_read()) return 0;
   int count = 0;
   if (receiving_.size_bytes > 0) into[count++] = receiving_;
+  // What is received and cannot be answered is kept: a control queue has few commands, and a peer
+  // that never reads may open many.
+  if (!queue_) scratch.size_bytes = std::min(scratch.size_bytes, kControlReadBytes);
   scratch_ = scratch;
   scratch_front_ = 0;
   if (!stash_.empty() && stash_.size() < scratch.size_bytes) {

@@ -161,7 +161,7 @@ MonotonicTime TargetStream<C>::NextDeadline() const {
   const MonotonicTime silence = DeadlineAfter(last_receive_, control_->silence_limit());
   const bool settling = drain_.active && life_.goes_on() && !DrainMustWait();
   const MonotonicTime settled = settling ? drain_.settled_at : kInfiniteFuture;
-  return std::min({life_.reset_deadline(), silence, stall_.deadline(), settled});
+  return std::min({life_.reset_deadline(), silence, stall_.next_look(), settled});
 }
 
 template <Codec C>
@@ -177,7 +177,7 @@ void TargetStream<C>::OnTimer(MonotonicTime now) {
   }
   if (closed_) return;
   if (drain_.active && life_.goes_on()) ContinueDrain(now);
-  if (now < stall_.deadline()) return;
+  if (now < stall_.next_look()) return;
   WatchForStall(now);
   if (stall_.Expired(now)) {
     CloseNow(EndCause::kStalled, "the initiator stopped sending a payload or reading answers");

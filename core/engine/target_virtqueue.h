@@ -33,6 +33,7 @@
 #include "core/engine/target_request_layout.h"
 #include "core/engine/virtio_status.h"
 #include "core/memory/buffer_pool.h"
+#include "core/memory/pool_reservation.h"
 
 namespace vof {
 
@@ -54,7 +55,7 @@ enum class Admission : uint8_t {
   kLater,        // stop reading; ask again in the next turn (after a wake-up when memory is short)
 };
 
-class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
+class TargetVirtqueue final : public CompletionSink {
  public:
   struct Config {
     uint16_t queue_size = 0;
@@ -74,10 +75,12 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
         device_(std::move(device)),
         traits_(device_->traits()),
         credits_(config_.queue_size),
-        table_(config_.queue_size) {
+        table_(config_.queue_size),
+        reservation_(config_.pool, [this] {
+          if (config_.wake) config_.wake();
+        }) {
     SetState(config_.state);
   }
-  ~TargetVirtqueue() { CancelReservation(); }
 
   // --- Taking commands ---
   // `payload_in_place`: all readable bytes are in the receive buffer now. On kTaken `request` is
@@ -85,18 +88,18 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   // that is null.
   Admission Admit(const RequestShape& shape, bool payload_in_place, TargetRequest** request) {
     if (ids_[shape.command_id]) return Admission::kDuplicateId;
-    if (table_.exhausted()) return config_.is_v5 ? Admission::kNoCredit : Admission::kLater;
+    // What was answered and is not released is nothing the peer could know of: it may ask again as
+    // soon as it has the answer, before the fabric says here that the answer has left.
+    if (unanswered_ == config_.queue_size && config_.is_v5) return Admission::kNoCredit;
     if (use_credits_ && !credits_.available()) return Admission::kNoCredit;
     if (!ready()) return RefuseNotReady();
+    if (table_.exhausted()) return Admission::kLater;
     if (!active_ && device_in_flight_ > 0) return Admission::kLater;  // new features: see SetState
     const RequestParts parts = PartsOf(shape, payload_in_place);
     const RequestLayout layout = PlaceRequest(parts, traits_.readable_header_bytes);
-    PoolBuffer second;
-    if (layout.first_bytes + layout.second_bytes > 0 && !Reserve(layout, &second)) {
-      return Admission::kLater;
-    }
+    if (layout.first_bytes + layout.second_bytes > 0 && !Reserve(layout)) return Admission::kLater;
     if (use_credits_) credits_.OnCommand();
-    *request = SetUp(shape, parts, layout, std::move(first_half_), std::move(second));
+    *request = SetUp(shape, parts, layout, reservation_.Take(0), reservation_.Take(1));
     return Admission::kTaken;
   }
   // What to grant with a kNotReady answer.
@@ -131,6 +134,7 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   // back.
   uint16_t OnAnswered(const TargetRequest& request) {
     ids_[request.command_id] = false;
+    --unanswered_;
     return use_credits_ ? credits_.OnCompletion(memory_is_short()) : 0;
   }
   void Release(TargetRequest* request) {
@@ -165,13 +169,11 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     config_.state = state;
     if (device_in_flight_ > 0) device_->CancelAll();
   }
+  // Of requests that are admitted from now on.
+  void set_copies_results(bool copies_results) { config_.copies_results = copies_results; }
   // Leaves the line for memory: no command is taken for now, and whoever waits behind must not wait
   // for this queue.
-  void CancelReservation() {
-    config_.pool->Forget(this);
-    config_.pool->Forget(&second_waiter_);
-    first_half_.Release();
-  }
+  void CancelReservation() { reservation_.Cancel(); }
   // The connection is closed: nothing is answered or waited for any more.
   void Abandon() {
     CancelReservation();
@@ -225,20 +227,9 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     }
     completed_.PushBack(request);
   }
-  // --- PoolWaiter ---
-  void OnPoolMayHaveMemory() override {
-    if (config_.wake) config_.wake();
-  }
 
  private:
   static constexpr size_t kBatch = 64;
-
-  // Stands in the pool's line for the second half of a reservation.
-  struct SecondWaiter final : PoolWaiter {
-    explicit SecondWaiter(TargetVirtqueue* q) : queue(q) {}
-    void OnPoolMayHaveMemory() override { queue->OnPoolMayHaveMemory(); }
-    TargetVirtqueue* const queue;
-  };
 
   bool driver_ok() const { return (config_.state.status & virtio_status::kDriverOk) != 0; }
   bool ready() const { return driver_ok() || !config_.is_v5; }
@@ -269,31 +260,14 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     return parts;
   }
 
-  // Everything or nothing, but for one case: a request whose two directions need a buffer each may
-  // hold the first while it waits for the second. Both halves queue up one behind the other, so
-  // that only the head of the pool's line ever holds a half, and all others hold what they need to
-  // finish.
-  bool Reserve(const RequestLayout& layout, PoolBuffer* second) {
+  // A request whose two directions need a buffer each waits for both of them at once.
+  bool Reserve(const RequestLayout& layout) {
     const uint64_t bytes = uint64_t{layout.first_bytes} + layout.second_bytes;
     // A session at its limit waits for its own requests. With none there is always room for one.
     if (memory_in_use_bytes_ > 0 && memory_in_use_bytes_ + bytes > config_.max_memory_bytes) {
       return false;
     }
-    BufferPool& pool = *config_.pool;
-    if (layout.first_bytes > 0 && !first_half_) {
-      first_half_ = pool.Allocate(layout.first_bytes, this);
-      if (!first_half_) {
-        pool.WaitFor(layout.first_bytes, this);
-        if (layout.second_bytes > 0) pool.WaitFor(layout.second_bytes, &second_waiter_);
-        return false;
-      }
-    }
-    if (layout.second_bytes > 0) {
-      *second = pool.Allocate(layout.second_bytes, &second_waiter_);
-      if (!*second) pool.WaitFor(layout.second_bytes, &second_waiter_);
-      return static_cast<bool>(*second);
-    }
-    return true;
+    return reservation_.Reserve({layout.first_bytes, layout.second_bytes, 0});
   }
 
   TargetRequest* SetUp(const RequestShape& shape, const RequestParts& parts,
@@ -324,6 +298,7 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
     request->second_memory = std::move(second);
     memory_in_use_bytes_ += request->memory_bytes;
     ids_[shape.command_id] = true;
+    ++unanswered_;
     return request;
   }
 
@@ -333,13 +308,13 @@ class TargetVirtqueue final : public CompletionSink, public PoolWaiter {
   const QueueTraits traits_;
   TargetCredits credits_;
   RequestTable table_;
-  SecondWaiter second_waiter_{this};
-  PoolBuffer first_half_;  // of the request that is being reserved
-  RequestList completed_;  // by the device; not in the output yet
-  RequestList sent_;       // in the output; their memory is still referred to
+  PoolReservation reservation_;  // for the next request
+  RequestList completed_;        // by the device; not in the output yet
+  RequestList sent_;             // in the output; their memory is still referred to
   std::array<DeviceRequest*, kBatch> batch_;
   size_t batch_size_ = 0;
   uint32_t device_in_flight_ = 0;
+  uint32_t unanswered_ = 0;  // of table_
   QueueCounters counters_;
   uint64_t memory_in_use_bytes_ = 0;
   uint16_t refused_grant_ = 0;

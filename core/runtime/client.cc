@@ -75,6 +75,10 @@ absl::Status DeviceClient::Reset() {
       .status();
 }
 
+absl::StatusOr<MemoryRegistration> DeviceClient::RegisterMemory(MutableBuffer bytes) {
+  return session_->RegisterMemory(bytes);
+}
+
 absl::StatusOr<Nanoseconds> DeviceClient::Ping() {
   return session_->Await<Nanoseconds>(
       [](InitiatorSession& session, auto done) { session.Ping(done); });

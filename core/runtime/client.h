@@ -32,12 +32,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/buffer.h"
 #include "core/base/time.h"
 #include "core/engine/initiator_config_script.h"
 #include "core/engine/initiator_handshake.h"
 #include "core/engine/initiator_request.h"
 #include "core/engine/initiator_status.h"
+#include "core/engine/request_registrar.h"
 #include "core/runtime/backend.h"
+#include "core/runtime/memory_registration.h"
 #include "core/runtime/reactor.h"
 #include "core/runtime/uri.h"
 #include "core/transport/byte_stream.h"
@@ -60,6 +63,10 @@ struct DeviceClientOptions {
   uint16_t default_queues = 1;                  // when the URI does not say
   std::optional<ConfigField> num_queues_field;  // see InitiatorHandshakeOptions
   uint64_t num_queues_feature = 0;
+
+  // On fabrics with remote memory access: pieces of requests that lie in no registered memory are
+  // copied, or registered for their request alone (see request_registrar.h).
+  RequestRegistration request_registration = {};
 
   // Both on the first reactor's thread; must not block. After on_config_changed nothing more is
   // told until somebody reads the configuration.
@@ -118,6 +125,12 @@ class DeviceClient {
   absl::Status Reset();
   // How long the target takes to answer a command that does nothing.
   absl::StatusOr<Nanoseconds> Ping();
+  // Registers `bytes` with the fabric until the handle ends, so that requests in it are not copied;
+  // see memory_registration.h. It takes as long as the fabric needs to pin the memory; any thread.
+  // On a stream there is nothing to register: it succeeds. kResourceExhausted: a limit, its value,
+  // and the bytes needed; kAlreadyExists: overlaps what is registered; kInvalidArgument: an empty
+  // range. The memory is mapped and writable as long as the handle has not ended.
+  absl::StatusOr<MemoryRegistration> RegisterMemory(MutableBuffer bytes);
   // Serves what was submitted for a while, then ends in good order. Idempotent. What is not
   // answered by then ends with kClosed before it returns.
   void Disconnect();

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/client_session.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
+#include <span>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/limits.h"
+#include "core/base/random.h"
 #include "core/engine/agreed_options.h"
 #include "core/engine/initiator_control_keyed.h"
 #include "core/engine/initiator_control_stream.h"
@@ -42,11 +44,7 @@ std::string DefaultInitiatorName() {
 ClientSession::ClientSession(Uri uri, BackendRegistry* registry, DeviceClientOptions options)
     : uri_(std::move(uri)), registry_(registry), options_(std::move(options)) {}
 
-std::string ClientSession::Context() const {
-  Uri bare = uri_;
-  bare.options = UriOptions{};
-  return FormatUri(bare);
-}
+std::string ClientSession::Context() const { return FormatUriBare(uri_); }
 
 Nanoseconds ClientSession::CommandTimeout() const {
   return uri_.options.io_timeout == 0 ? kInfiniteFuture : uri_.options.io_timeout;
@@ -84,8 +82,18 @@ absl::Status ClientSession::Open() {
     });
     status = WaitFor([this] { return signal_->Read([&] { return ready_; }); }, "the device");
   }
-  if (!status.ok()) Close();
+  if (status.ok()) {
+    memory_->Open(virtqueues_);
+  } else {
+    Close();
+  }
   return WithContext(Context(), status);
+}
+
+absl::StatusOr<MemoryRegistration> ClientSession::RegisterMemory(MutableBuffer bytes) {
+  absl::StatusOr<MemoryRegistration> registration = memory_->Register(bytes);
+  if (!registration.ok()) return WithContext(Context(), registration.status());
+  return registration;
 }
 
 absl::Status ClientSession::StartReactors() {
@@ -118,9 +126,8 @@ absl::Status ClientSession::MakeToken() {
   if (body_.initiator_name.empty()) body_.initiator_name = options_.initiator_name;
   if (body_.initiator_name.empty()) body_.initiator_name = DefaultInitiatorName();
   if (uri_.options.dialect == Dialect::kRef) return absl::OkStatus();
-  if (getrandom(body_.token.data(), body_.token.size(), 0) !=
-      static_cast<ssize_t>(body_.token.size())) {
-    return absl::InternalError("the system has no random numbers for the session token");
+  if (!FillRandom(std::as_writable_bytes(std::span(body_.token)))) {
+    return absl::ErrnoToStatus(errno, "cannot make a session token");
   }
   return absl::OkStatus();
 }
@@ -194,6 +201,7 @@ InitiatorSessionOptions ClientSession::SessionOptions() {
   options.handshake.num_queues_field = options_.num_queues_field;
   options.handshake.num_queues_feature = options_.num_queues_feature;
   options.connect_timeout = std::max<Nanoseconds>(deadline_ - MonotonicNow(), 1);
+  options.whole_connect_timeout = uri_.options.connect_timeout;
   options.command_timeout = CommandTimeout();
   options.keepalive = uri_.options.keepalive;
   const std::shared_ptr<ClientSession> self = shared_from_this();
@@ -226,14 +234,19 @@ absl::Status ClientSession::OpenVirtqueues() {
     options.queue_index = virtqueue->index();
     options.body = body_;
     options.connect_timeout = std::max<Nanoseconds>(deadline_ - MonotonicNow(), 1);
-    virtqueue->Attach(*std::move(link), info_, std::move(options));
+    virtqueue->Attach(*std::move(link), info_, std::move(options), options_.request_registration);
   }
-  return WaitFor(
-      [this] {
-        return std::all_of(virtqueues_.begin(), virtqueues_.end(),
-                           [](const auto& virtqueue) { return virtqueue->connected(); });
-      },
-      "the virtqueues");
+  const auto all_connected = [this] {
+    return std::all_of(virtqueues_.begin(), virtqueues_.end(),
+                       [](const auto& virtqueue) { return virtqueue->connected(); });
+  };
+  const absl::Status status = WaitFor(all_connected, "the virtqueues");
+  const bool alone = signal_->Read([&] { return status_.ok(); });
+  if (FailureKindOf(status) != FailureKind::kLost || !alone || all_connected()) return status;
+  return WithHint(
+      "the target may be at its limit of connections: a session takes one, and one more for each "
+      "virtqueue",
+      status);
 }
 
 absl::Status ClientSession::FirstFailure() const {
@@ -288,6 +301,7 @@ void ClientSession::OnEnded(const absl::Status& ended) {
 
 void ClientSession::Close() {
   signal_->Change([&] { closing_ = true; });
+  memory_->Close();
   // Requests first, then the device, then the connections: some targets end everything with the
   // first connection that goes.
   for (const auto& virtqueue : virtqueues_) virtqueue->Drain();

@@ -21,11 +21,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/buffer.h"
 #include "core/engine/initiator_control.h"
 #include "core/engine/initiator_session.h"
 #include "core/engine/initiator_status.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/client.h"
+#include "core/runtime/client_memory.h"
 #include "core/runtime/client_signal.h"
 #include "core/runtime/client_virtqueue.h"
 #include "core/runtime/reactor_thread.h"
@@ -47,6 +49,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   const PeerIdentity& peer() const { return peer_; }
   const std::vector<std::shared_ptr<ClientVirtqueue>>& virtqueues() const { return virtqueues_; }
   absl::Status status() const;
+
+  absl::StatusOr<MemoryRegistration> RegisterMemory(MutableBuffer bytes);
 
   // Begins an operation on the session's reactor and waits for its callback. Errors name the URI.
   template <typename T>
@@ -104,6 +108,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   BackendRegistry* const registry_;
   const DeviceClientOptions options_;
   const std::shared_ptr<ClientSignal> signal_ = std::make_shared<ClientSignal>();
+  const std::shared_ptr<ClientMemory> memory_ = std::make_shared<ClientMemory>(signal_);
   MonotonicTime deadline_ = 0;  // of Open
   ConnectBody body_;
   PeerIdentity peer_;

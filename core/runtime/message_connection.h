@@ -12,7 +12,6 @@
 #define VOF_CORE_RUNTIME_MESSAGE_CONNECTION_H_
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <functional>
@@ -24,6 +23,7 @@
 #include "core/base/buffer.h"
 #include "core/base/limits.h"
 #include "core/base/time.h"
+#include "core/base/uninitialized_array.h"
 #include "core/engine/message_engine.h"
 #include "core/runtime/connection.h"
 #include "core/transport/message_channel.h"
@@ -96,9 +96,9 @@ class MessageConnection final : public Connection {
 
   void Reap(MonotonicTime now) {
     if (phase_ == Phase::kClosed) return;
-    std::array<ChannelEvent, kEventsPerReap> events;
+    UninitializedArray<ChannelEvent, kEventsPerReap> events;
     for (int i = 0; i < kMaxReceivesPerTurn; ++i) {
-      const std::span<ChannelEvent> reaped = channel_->Reap(events);
+      const std::span<ChannelEvent> reaped = channel_->Reap(events.span());
       if (reaped.empty()) return;
       moved_ = true;
       engine_->OnEvents(reaped, now);
@@ -106,7 +106,7 @@ class MessageConnection final : public Connection {
         if (event.kind == ChannelEventKind::kDisconnected) disconnected_ = true;
         if (!event.ok && event.kind != ChannelEventKind::kDisconnected) broken_ = true;
       }
-      if (reaped.size() < events.size()) return;
+      if (reaped.size() < kEventsPerReap) return;
     }
     more_ = true;
   }

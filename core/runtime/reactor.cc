@@ -162,7 +162,12 @@ void Reactor::Turn(Nanoseconds max_wait) {
 // Asks epoll what is ready: with a wait when there is nothing to poll, else only now and then.
 void Reactor::TakeEvents(Nanoseconds max_wait) {
   if (!active_.empty()) {
-    if (EventCheckDue()) Dispatch(epoll_.Wait(0));
+    if (!EventCheckDue()) return;
+    const std::span<const epoll_event> events = epoll_.Wait(0);
+    Dispatch(events);
+    const bool idle = !std::exchange(moved_since_check_, false) && events.empty();
+    // A transport that cannot sleep may be waiting for somebody who needs this processor.
+    if (idle && !options_.busy_poll) sched_yield();
     return;
   }
   if (options_.busy_poll || max_wait <= 0 || !mailbox_.PrepareToSleep()) {

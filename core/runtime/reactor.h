@@ -160,6 +160,7 @@ class Reactor final : public Executor {
   std::vector<std::function<void()>> mail_;  // being run
   EpollSet epoll_;
   int turns_since_check_ = 0;
+  bool moved_since_check_ = false;
   MonotonicTime last_check_ = 0;
 
   TimerHeap timer_heap_;

@@ -21,6 +21,9 @@ constexpr size_t kMaxSpinning = 16;
 // A quiet connection of a busy polling reactor is left to epoll after this. Each poll of an idle
 // socket is a system call that the busy ones pay for.
 constexpr Nanoseconds kBusyPollPatience = 10 * kNanosecondsPerMillisecond;
+// One that has been quiet as long but has no descriptor (shm) is polled in every so manieth turn: a
+// control queue would make each turn of its busy virtqueue twice as long.
+constexpr uint64_t kTurnsPerRestlessPoll = 16;
 
 }  // namespace
 
@@ -67,7 +70,8 @@ void Reactor::PollActive() {
   size_t kept = 0;
   for (size_t i = 0; i < active_.size(); ++i) {
     Entry* entry = active_[i];
-    if (entry->polled_in_turn == turn_ || PollEntry(entry)) active_[kept++] = entry;
+    const bool is_passed = entry->restless && !entry->woken && turn_ % kTurnsPerRestlessPoll != 0;
+    if (entry->polled_in_turn == turn_ || is_passed || PollEntry(entry)) active_[kept++] = entry;
   }
   active_.resize(kept);
 }
@@ -83,10 +87,17 @@ bool Reactor::PollEntry(Entry* entry) {
     return false;
   }
   UpdateDeadline(entry);
-  if (result != PollResult::kIdle) entry->moved_at = now_;
+  if (result != PollResult::kIdle) {
+    entry->moved_at = now_;
+    moved_since_check_ = true;
+  }
+  entry->restless = false;
   if (result == PollResult::kProgress || entry->woken) return true;
-  if (now_ - entry->moved_at < SpinTime()) return true;
-  return !PutToSleep(entry);
+  const Nanoseconds quiet = now_ - entry->moved_at;
+  if (quiet < SpinTime()) return true;
+  if (PutToSleep(entry)) return false;
+  entry->restless = quiet >= kBusyPollPatience;
+  return true;
 }
 
 Nanoseconds Reactor::SpinTime() const {

@@ -39,6 +39,8 @@ struct Reactor::Entry : Reactor::Timer {
 
   bool active = false;  // in active_
   bool woken = false;   // since the last poll
+  // Quiet for long, and cannot sleep: is polled in some turns only.
+  bool restless = false;
   uint64_t polled_in_turn = 0;
   MonotonicTime moved_at = 0;
 

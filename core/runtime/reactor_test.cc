@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -103,6 +104,32 @@ TEST_F(ReactorTest, RefusesAPoolThatHasNoAddressSpace) {
   const auto reactor = Reactor::Create({.pool_bytes = size_t{1} << 60});
   ASSERT_TRUE(absl::IsResourceExhausted(reactor.status())) << reactor.status();
   EXPECT_THAT(std::string(reactor.status().message()), HasSubstr("1152921504606846976 bytes"));
+}
+
+// An idle queue that has to be polled must not cost a busy one half of each turn.
+TEST_F(ReactorTest, PollsWhatIsQuietAndCannotSleepNowAndThen) {
+  auto reactor = MakeReactor();
+  FakeConnection::State& quiet = NewState();
+  quiet.may_sleep = false;
+  Connection* const connection = AddFake(*reactor, &quiet);
+  FakeConnection::State& busy = NewState();
+  busy.result = PollResult::kProgress;
+  AddFake(*reactor, &busy);
+  reactor->RunOnce(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // style: allow(sleep) quiet for long
+  reactor->RunOnce(0);
+  const int polls = quiet.polls, busy_polls = busy.polls;
+  for (int i = 0; i < 160; ++i) reactor->RunOnce(0);
+  EXPECT_EQ(busy.polls, busy_polls + 160);
+  EXPECT_EQ(quiet.polls, polls + 10);
+  reactor->Wake(connection);
+  reactor->RunOnce(0);
+  EXPECT_GT(quiet.polls, polls + 10) << "it was woken";
+  quiet.result = PollResult::kProgress;
+  for (int i = 0; i < 16; ++i) reactor->RunOnce(0);
+  const int moving = quiet.polls;
+  for (int i = 0; i < 16; ++i) reactor->RunOnce(0);
+  EXPECT_EQ(quiet.polls, moving + 16) << "it moves again";
 }
 
 TEST_F(ReactorTest, RunsPostedWorkInOrderAndStops) {
@@ -222,9 +249,11 @@ TEST_F(ReactorTest, ConnectionThatCannotSleepYetIsPolledAgain) {
   pending.wait.poll_again = true;
   AddFake(*reactor, &refuses);
   AddFake(*reactor, &pending);
-  for (int i = 0; i < 3; ++i) reactor->RunOnce(kInfiniteFuture);
-  EXPECT_EQ(refuses.polls, 3);
-  EXPECT_EQ(pending.polls, 3);
+  // On a machine that gives this thread a turn now and then, they count as quiet before long: they
+  // are polled in some turns then, but no turn sleeps.
+  for (int i = 0; i < 64; ++i) reactor->RunOnce(kInfiniteFuture);
+  EXPECT_GE(refuses.polls, 4);
+  EXPECT_GE(pending.polls, 4);
 }
 
 TEST_F(ReactorTest, SpinsForAWhileAfterSomethingMoved) {
@@ -232,12 +261,11 @@ TEST_F(ReactorTest, SpinsForAWhileAfterSomethingMoved) {
   FakeConnection::State& state = NewState();
   state.result = PollResult::kDrained;
   AddFake(*reactor, &state);
+  const MonotonicTime start = MonotonicNow();
   reactor->RunOnce(0);
   state.result = PollResult::kIdle;
-  const MonotonicTime start = MonotonicNow();
   while (state.sleeps == 0) reactor->RunOnce(0);
-  EXPECT_GT(state.polls, 2);
-  EXPECT_GE(MonotonicNow() - start, Milliseconds(1));
+  EXPECT_GE(MonotonicNow() - start, Milliseconds(2));
 }
 
 TEST_F(ReactorTest, WakePollsInTheSameTurnEvenWhenAsleep) {
@@ -277,12 +305,12 @@ TEST_F(ReactorTest, DeadlineThatMovesAwayIsNotFiredEarly) {
   auto reactor = MakeReactor();
   FakeConnection::State& state = NewState();
   const MonotonicTime start = MonotonicNow();
-  state.deadline = start + Milliseconds(5);
+  state.deadline = start + Milliseconds(100);
   AddFake(*reactor, &state);
   reactor->RunOnce(0);
-  state.deadline = start + Milliseconds(30);
+  state.deadline = start + Milliseconds(150);
   while (state.timers == 0) reactor->RunOnce(kNanosecondsPerSecond);
-  EXPECT_GE(MonotonicNow(), start + Milliseconds(30));
+  EXPECT_GE(MonotonicNow(), start + Milliseconds(150));
   EXPECT_EQ(state.timers, 1);
 }
 

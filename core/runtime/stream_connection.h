@@ -177,15 +177,28 @@ class StreamConnection final : public Connection {
     }
   }
 
+  // The first `most_bytes` of what is to be sent.
+  static std::span<const ConstBuffer> CutTo(size_t most_bytes, std::span<ConstBuffer> places) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i].size_bytes >= most_bytes) {
+        places[i].size_bytes = most_bytes;
+        return places.first(i + 1);
+      }
+      most_bytes -= places[i].size_bytes;
+    }
+    return places;
+  }
+
   // False when the stream broke.
   bool Send() {
     if (broken_) return true;
     UninitializedArray<ConstBuffer, kMaxIovecs> places;
-    for (int i = 0; i < kMaxSendsPerTurn; ++i) {
+    size_t left_bytes = kMaxSentBytesPerTurn;
+    for (int i = 0; i < kMaxSendsPerTurn && left_bytes > 0; ++i) {
       const int count = engine_->PrepareWrite(places.span());
       write_blocked_ = count != 0;
       if (count == 0) return true;
-      const std::span<const ConstBuffer> from = places.first(static_cast<size_t>(count));
+      const auto from = CutTo(left_bytes, places.first(static_cast<size_t>(count)));
       const IoResult result = stream_.WriteSome(from);
       if (result.status == IoStatus::kAgain) return true;
       if (result.status != IoStatus::kOk) {
@@ -196,6 +209,7 @@ class StreamConnection final : public Connection {
       moved_ = true;
       engine_->OnWritten(result.bytes);
       if (result.bytes < TotalBytes(from)) return true;
+      left_bytes -= result.bytes;
     }
     write_blocked_ = false;
     more_ = true;

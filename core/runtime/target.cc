@@ -30,7 +30,8 @@ TargetServer::~TargetServer() { Stop(); }
 
 absl::Status TargetServer::AddDevice(std::string_view name, std::shared_ptr<Device> device,
                                      DeviceOptions device_options) {
-  return shards_->directory().AddDevice(name, std::move(device), std::move(device_options));
+  return shards_->directory().AddDevice(name, shards_->lent().Serve(std::move(device)),
+                                        std::move(device_options));
 }
 
 absl::Status TargetServer::RemoveDevice(std::string_view name) {

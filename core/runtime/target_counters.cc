@@ -37,6 +37,8 @@ void TargetCounters::Count(const TargetEvent& event) {
     case TargetEventKind::kConnectionUnused:
       ++connections_unused;
       break;
+    case TargetEventKind::kResultsCopied:
+      break;
   }
 }
 

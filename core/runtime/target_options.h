@@ -9,6 +9,7 @@
 #define VOF_CORE_RUNTIME_TARGET_OPTIONS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -26,6 +27,9 @@ struct TargetServerOptions {
   bool busy_poll = false;
   Nanoseconds spin = 0;
   size_t pool_bytes = kDefaultPoolBytes;  // of each reactor
+  // Memory that devices lend (a memory disk's) is registered with fabrics up to here, all devices
+  // together; an adapter pins it, sparse as it may be. What is beyond is copied. 0: all is.
+  uint64_t most_lent_bytes = kDefaultLentBytes;
   TargetOptions limits;
   TargetObserver observer = nullptr;  // may be empty; not called after Stop
   // How long Stop waits for devices to complete what closed connections hold.

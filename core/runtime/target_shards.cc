@@ -2,9 +2,11 @@
 #include "core/runtime/target_shards.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/headroom.h"
 #include "core/engine/target_connection.h"
 #include "core/engine/target_events.h"
 #include "core/engine/target_messages.h"
@@ -69,22 +71,49 @@ absl::StatusOr<TargetShards::Served> TargetShards::MakeEngine(Shard* shard, Link
   const absl::StatusOr<const RegionMap*> regions =
       reactor->registrations().For(link->domain(), Access::kLocal);
   if (!regions.ok()) return regions.status();
-  hand_over(std::make_unique<TargetMessages>(host, KeyedHost{.regions = *regions}, &directory_,
-                                             link->peer(), reactor->now()),
-            [&](std::unique_ptr<MessageEngine> engine) {
-              return link->AttachMessages(std::move(engine));
-            });
+  const KeyedHost keyed{.regions = *regions, .lend = LendTo(shard, link->domain())};
+  hand_over(
+      std::make_unique<TargetMessages>(host, keyed, &directory_, link->peer(), reactor->now()),
+      [&](std::unique_ptr<MessageEngine> engine) {
+        return link->AttachMessages(std::move(engine));
+      });
   return served;
 }
 
-void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
-  const TargetObserver report = [shard](const TargetEvent& event) {
-    shard->counters.Count(event);
-    if (shard->observer) shard->observer(event);
+void TargetShards::Report(Shard* shard, const TargetEvent& event) {
+  shard->counters.Count(event);
+  if (shard->observer) shard->observer(event);
+}
+
+LendMemoryFunction TargetShards::LendTo(Shard* shard, std::shared_ptr<Domain> domain) {
+  return [this, shard, domain = std::move(domain)](const InstanceIdentity& identity) {
+    LentRegistrations::Outcome outcome = lent_.For(domain, identity.device);
+    if (!outcome.failure.ok()) {
+      TargetEvent event;
+      event.kind = TargetEventKind::kResultsCopied;
+      event.target_name = identity.body.target_name;
+      event.why = std::string(outcome.failure.message());
+      Report(shard, event);
+    }
+    return std::move(outcome.regions);
   };
-  absl::StatusOr<Served> served = MakeEngine(shard, link.get());
+}
+
+absl::StatusOr<TargetShards::Served> TargetShards::TryMakeEngine(Shard* shard, Link* link) {
+  try {
+    const Headroom headroom;
+    return MakeEngine(shard, link);
+  } catch (const std::bad_alloc&) {  // those that there are go on
+    return absl::ResourceExhaustedError("there is no memory for it");
+  }
+}
+
+void TargetShards::Attach(Shard* shard, std::unique_ptr<Link> link) {
+  const TargetObserver report = [shard](const TargetEvent& event) { Report(shard, event); };
+  absl::StatusOr<Served> served = TryMakeEngine(shard, link.get());
   if (!served.ok()) {
     TargetEvent event;
+    if (absl::IsResourceExhausted(served.status())) event.cause = Cause::kLimit;
     event.kind = TargetEventKind::kConnectionUnused;
     event.peer = link->peer().Text();
     event.why = std::string(served.status().message());

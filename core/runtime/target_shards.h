@@ -24,10 +24,12 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/time.h"
+#include "core/engine/lent_regions.h"
 #include "core/engine/queue_engine.h"
 #include "core/engine/target_directory.h"
 #include "core/engine/target_endpoint.h"
 #include "core/runtime/backend.h"
+#include "core/runtime/lent_registrations.h"
 #include "core/runtime/reactor_thread.h"
 #include "core/runtime/target_counters.h"
 #include "core/runtime/target_options.h"
@@ -40,6 +42,7 @@ class TargetShards {
   ~TargetShards();  // after Shutdown, or when nothing was ever accepted
 
   TargetDirectory& directory() { return directory_; }
+  LentRegistrations& lent() { return lent_; }
   ReactorThread* listening_thread() { return shards_[0]->thread.get(); }
   void Accept(std::unique_ptr<Link> link);
   // Those on their way to a reactor included.
@@ -76,14 +79,20 @@ class TargetShards {
     TargetObserver observer;
   };
 
-  explicit TargetShards(const TargetServerOptions& options) : directory_(options.limits) {}
+  explicit TargetShards(const TargetServerOptions& options)
+      : lent_(options.most_lent_bytes), directory_(options.limits) {}
   Shard* LeastLoaded();
   void Attach(Shard* shard, std::unique_ptr<Link> link);
   absl::StatusOr<Served> MakeEngine(Shard* shard, Link* link);
+  // kResourceExhausted: no memory.
+  absl::StatusOr<Served> TryMakeEngine(Shard* shard, Link* link);
+  static void Report(Shard* shard, const TargetEvent& event);
+  LendMemoryFunction LendTo(Shard* shard, std::shared_ptr<Domain> domain);
   void OnEnded(Shard* shard, int weight);
   // Runs `work` on each reactor in turn.
   void OnEach(const std::function<void(Shard*)>& work);
 
+  LentRegistrations lent_;
   TargetDirectory directory_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::atomic<size_t> next_shard_{0};

@@ -62,6 +62,12 @@ absl::Status ParsePort(std::string_view text, std::string_view digits, Uri* uri)
   return absl::OkStatus();
 }
 
+// fe80::/10: such an address is on every link, so it says nothing without an interface.
+bool IsLinkLocal(std::string_view address) {
+  return address.size() > 4 && address[4] == ':' && HexDigit(address[0]) == 0xf &&
+         HexDigit(address[1]) == 0xe && HexDigit(address[2]) >= 8 && HexDigit(address[2]) <= 0xb;
+}
+
 // The scope of an address, "%eth0" or escaped "%25eth0"; `host` is what stands between the
 // brackets.
 absl::StatusOr<std::string> ParseBracketed(std::string_view text, std::string_view host) {
@@ -74,6 +80,11 @@ absl::StatusOr<std::string> ParseBracketed(std::string_view text, std::string_vi
     const bool hex = HexDigit(c) >= 0;
     if (!hex && c != ':' && c != '.')
       return Bad(text, "an IPv6 address has digits, 'a' to 'f', ':' and '.'");
+  }
+  if (percent == std::string_view::npos && IsLinkLocal(host)) {
+    return Bad(text,
+               absl::StrCat("a link-local address needs its interface: add %INTERFACE, as in [",
+                            std::string(host), "%eth0]"));
   }
   if (percent == std::string_view::npos) return std::string(host);
   std::string_view scope = host.substr(percent + 1);
@@ -188,6 +199,13 @@ std::string FormatUri(const Uri& uri) {
   }
   if (!query.empty()) absl::StrAppend(&text, "?", query);
   return text;
+}
+
+std::string FormatUriBare(const Uri& uri) {
+  Uri bare = uri;
+  bare.options = UriOptions{};
+  bare.options.provider = uri.options.provider;
+  return FormatUri(bare);
 }
 
 }  // namespace vof

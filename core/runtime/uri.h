@@ -84,6 +84,9 @@ absl::StatusOr<Uri> ParseUri(std::string_view text);
 absl::StatusOr<Uri> ParseListenerUri(std::string_view text);
 // A URI that ParseUri reads back: brackets, escapes and all. Options are written when not default.
 std::string FormatUri(const Uri& uri);
+// The same without what the initiator wants: how errors name a device. The provider stays, without
+// which another fabric would be asked.
+std::string FormatUriBare(const Uri& uri);
 
 }  // namespace vof
 

@@ -160,7 +160,7 @@ std::string KnownKeys(const UriKeyScope& scope) {
 absl::Status UnknownKey(std::string_view name, const UriKeyScope& scope) {
   const Key* key = FindKey(name);
   std::string whose;
-  if (scope.listens) {
+  if (key != nullptr && scope.listens && !key->for_listeners) {
     whose = ": keys of initiators belong to their URIs, not to where a target listens";
   } else if (key != nullptr) {
     whose = absl::StrCat(", which is for ", std::string(key->scheme), ":// only");

@@ -243,6 +243,16 @@ TEST(ParseListenerUriTest, TakesTheKeysOfListenersOnly) {
                     HasSubstr("known here: provider")));
   EXPECT_THAT(std::string(ParseListenerUri("tcp://h:0?queues=2").status().message()),
               HasSubstr("known here: none"));
+  EXPECT_THAT(std::string(ParseListenerUri("tcp://h:0?provider=tcp").status().message()),
+              HasSubstr("unknown key 'provider', which is for ofi:// only (known here: none)"));
+  EXPECT_THAT(std::string(ParseListenerUri("ofi://h:0?provder=tcp").status().message()),
+              HasSubstr("unknown key 'provder' (known here: provider)"));
+}
+
+TEST(UriTest, BareUriSaysWhereADeviceIsAndNoMore) {
+  EXPECT_EQ(FormatUriBare(Parsed("ofi://h:1/d?provider=shm&queues=4&ivqn=me")),
+            "ofi://h:1/d?provider=shm");
+  EXPECT_EQ(FormatUriBare(Parsed("tcp://h/d?queues=4")), "tcp://h/d");
 }
 
 TEST(UriTest, KeysOfOneSchemeAreRefusedInOthers) {
@@ -291,6 +301,8 @@ TEST(UriTest, Malformed) {
       {"tcp://[::g]/d", "IPv6"},
       {"tcp://[::1%]/d", "scope"},
       {"tcp://[fe80::1%25%zz]/d", "scope"},
+      {"tcp://[fe80::1]:1/d", "add %INTERFACE, as in [fe80::1%eth0]"},
+      {"tcp://[FEBf:0::1]/d", "add %INTERFACE"},
       {"tcp://user@h/d", "'@'"},
       {"tcp://h%/d", "host"},
       {"tcp://h/d%", "name"},

@@ -37,6 +37,11 @@ class Region {
   // `registration` deregisters when it is destroyed.
   Region(MutableBuffer bytes, const Keys& keys, std::shared_ptr<void> registration)
       : bytes_(bytes), keys_(keys), registration_(std::move(registration)) {}
+  // One more handle on `original`, whose keys stay valid until it and every such handle have ended.
+  static Region Share(std::shared_ptr<Region> original) {
+    const Region& shared = *original;
+    return Region(shared.bytes_, shared.keys_, std::move(original));
+  }
   Region(Region&&) = default;
   Region& operator=(Region&&) = default;
   Region(const Region&) = delete;
@@ -48,6 +53,10 @@ class Region {
   // Where the peer finds the byte at `place`, which is inside bytes().
   uint64_t RemoteAddress(const std::byte* place) const {
     return keys_.remote_address + static_cast<uint64_t>(place - bytes_.data);
+  }
+  // From `place`, which is inside bytes(), to the end.
+  size_t BytesFrom(const std::byte* place) const {
+    return bytes_.size_bytes - static_cast<size_t>(place - bytes_.data);
   }
   bool Covers(const std::byte* place, size_t size_bytes) const {
     return place >= bytes_.data && size_bytes <= bytes_.size_bytes &&

@@ -95,6 +95,7 @@ concept MessageChannel = requires(C channel, const C const_channel,
   { channel.PostStore(local, remote, tag) } -> std::same_as<PostStatus>;
   { channel.PostStoreWithImmediate(local, remote, immediate, tag) } -> std::same_as<PostStatus>;
   { channel.Flush() } -> std::same_as<void>;
+  // Whatever `events` held, those returned are set in all their members.
   { channel.Reap(events) } -> std::same_as<std::span<ChannelEvent>>;
   // Asks for wait_fd() to become readable with the next event. False: there are events now.
   { channel.Arm() } -> std::same_as<bool>;

@@ -2,12 +2,12 @@
 //
 // Which region covers a piece of memory: asked for each buffer of each keyed request.
 //
-//   RegionMap map;
+//   RegionMap map(&regions_of_the_pool);
 //   map.Add(std::move(arena_region));
 //   const Region* region = map.Find(buffer.data, buffer.size_bytes);   // null: register or copy
 //
-// One thread. Regions may not overlap. A piece that crosses the border of two regions is covered by
-// none.
+// One thread, and that of the map that it extends. Regions of one map may not overlap. A piece that
+// crosses the border of two regions is covered by none.
 #ifndef VOF_CORE_TRANSPORT_REGION_MAP_H_
 #define VOF_CORE_TRANSPORT_REGION_MAP_H_
 
@@ -25,6 +25,10 @@ namespace vof {
 
 class RegionMap {
  public:
+  RegionMap() = default;
+  // What it does not cover itself is looked up in `base`, which outlives it.
+  explicit RegionMap(const RegionMap* base) : base_(base) {}
+
   // False when it overlaps one that is there; the region ends then. Pointers returned by Find stay
   // valid until their region is removed.
   bool Add(Region region) {
@@ -41,27 +45,34 @@ class RegionMap {
     return true;
   }
 
-  // The region that begins at `begin` ends: its keys are no longer valid. False when there is none.
-  bool Remove(const std::byte* begin) {
+  // The region that begins at `begin`, empty when there is none (not of the base): it covers
+  // nothing here any more, and its keys end with what is returned.
+  Region Take(const std::byte* begin) {
     const auto next = After(begin);
-    if (next == regions_.begin() || (*std::prev(next))->bytes().data != begin) return false;
+    if (next == regions_.begin() || (*std::prev(next))->bytes().data != begin) return {};
     last_ = nullptr;
+    Region taken = std::move(**std::prev(next));
     regions_.erase(std::prev(next));
-    return true;
+    return taken;
+  }
+  // Ends all regions but those of the base.
+  void Clear() {
+    last_ = nullptr;
+    regions_.clear();
   }
 
   const Region* Find(const std::byte* place, size_t size_bytes) const {
     if (last_ != nullptr && last_->Covers(place, size_bytes)) [[likely]]
       return last_;
     const auto next = After(place);
-    if (next == regions_.begin()) return nullptr;
-    const Region* region = std::prev(next)->get();
-    if (!region->Covers(place, size_bytes)) return nullptr;
-    last_ = region;
-    return region;
+    if (next != regions_.begin() && (*std::prev(next))->Covers(place, size_bytes)) {
+      last_ = std::prev(next)->get();
+      return last_;
+    }
+    return base_ != nullptr ? base_->Find(place, size_bytes) : nullptr;
   }
 
-  size_t size() const { return regions_.size(); }
+  size_t size() const { return regions_.size(); }  // without the base
 
  private:
   using Regions = std::vector<std::unique_ptr<Region>>;
@@ -74,6 +85,7 @@ class RegionMap {
                             });
   }
 
+  const RegionMap* base_ = nullptr;
   Regions regions_;  // by address
   mutable const Region* last_ = nullptr;
 };

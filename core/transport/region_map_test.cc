@@ -61,11 +61,35 @@ TEST_F(RegionMapTest, RefusesOverlaps) {
 TEST_F(RegionMapTest, RemovalEndsTheRegistrationAndTheLastHit) {
   ASSERT_TRUE(map_.Add(Of(100, 200)));
   ASSERT_NE(Find(100, 10), nullptr);
-  EXPECT_FALSE(map_.Remove(memory_.data() + 150));
-  EXPECT_TRUE(map_.Remove(memory_.data() + 100));
-  EXPECT_EQ(live_, 0);
+  EXPECT_EQ(map_.Take(memory_.data() + 150).bytes().size_bytes, 0u);
+  Region taken = map_.Take(memory_.data() + 100);
   EXPECT_EQ(Find(100, 10), nullptr);
   EXPECT_EQ(map_.size(), 0u);
+  EXPECT_EQ(live_, 1) << "the keys end with what was taken";
+  EXPECT_TRUE(taken.Covers(memory_.data() + 100, 100));
+  taken = Region();
+  EXPECT_EQ(live_, 0);
+}
+
+TEST_F(RegionMapTest, ExtendsAnother) {
+  ASSERT_TRUE(map_.Add(Of(100, 200, 1)));
+  RegionMap own(&map_);
+  ASSERT_TRUE(own.Add(Of(200, 300, 2)));
+  ASSERT_TRUE(own.Add(Of(150, 160, 3))) << "only regions of one map may not overlap";
+  const auto key_at = [&](size_t from, size_t size_bytes) -> uint32_t {
+    const Region* region = own.Find(memory_.data() + from, size_bytes);
+    return region != nullptr ? region->remote_key() : 0;
+  };
+  EXPECT_EQ(key_at(250, 50), 2u);
+  EXPECT_EQ(key_at(110, 10), 1u);
+  EXPECT_EQ(key_at(152, 5), 3u) << "its own go first";
+  EXPECT_EQ(key_at(152, 20), 1u) << "but cover whole pieces or nothing";
+  EXPECT_EQ(key_at(190, 20), 0u);
+  EXPECT_EQ(own.Take(memory_.data() + 100).bytes().size_bytes, 0u) << "that one is the base's";
+  own.Clear();
+  EXPECT_EQ(key_at(250, 50), 0u);
+  EXPECT_EQ(key_at(110, 10), 1u);
+  EXPECT_EQ(live_, 1);
 }
 
 TEST_F(RegionMapTest, RemoteAddressesCountAsTheFabricDoes) {

@@ -66,7 +66,7 @@ std::string_view CauseText(Cause cause) {
     case Cause::kTooManyCommands:
       return "more commands in flight than the queue holds";
     case Cause::kUnknownName:
-      return "the target serves no device under this name";
+      return "the target serves no device under this name; vof-target prints the names it serves";
     case Cause::kExclusiveUse:
       return "the device is in use by another initiator, or the target is at a limit; end the "
              "other "

@@ -62,6 +62,16 @@ absl::StatusOr<std::unique_ptr<DeviceQueue>> BlkDevice::OpenQueue(uint16_t index
                                     *std::move(store_queue));
 }
 
+// What the store lends, and the zeros of answers without data.
+LentMemory BlkDevice::LendMemory() {
+  LentMemory lent = store_->LendMemory();
+  if (lent.ranges.empty()) return {};
+  LentMemory zeros = zeros_->LendMemory();
+  lent.ranges.insert(lent.ranges.end(), zeros.ranges.begin(), zeros.ranges.end());
+  lent.keep.insert(lent.keep.end(), zeros.keep.begin(), zeros.keep.end());
+  return lent;
+}
+
 absl::StatusOr<std::shared_ptr<BlkDevice>> MakeBlkDevice(const BlkOptions& options,
                                                          std::shared_ptr<BlockStore> store) {
   if (absl::Status s = ValidateBlkOptions(options, store->traits(), store->size_bytes()); !s.ok()) {

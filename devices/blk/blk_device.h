@@ -55,6 +55,7 @@ class BlkDevice final : public Device {
     return config_->Write(offset, bytes, value);
   }
   absl::StatusOr<std::unique_ptr<DeviceQueue>> OpenQueue(uint16_t index) override;
+  LentMemory LendMemory() override;
   std::shared_ptr<void> SubscribeConfig(ConfigListener changed) override {
     return listeners_.Add(std::move(changed));
   }

@@ -25,8 +25,8 @@ static_assert(kBlkSizeMax >= 4096, "drivers need at least a page");
 
 // Segments of one discard or write-zeroes request; their list is copied before anything is done.
 inline constexpr uint32_t kBlkMaxRanges = 16;
-// A memory disk drops pages on the reactor that serves the queue, at about 50 us per MiB of used
-// pages: 16 segments keep it from others for at most about 50 ms.
+// A memory disk drops pages and writes zeroes in small steps, between which its reactor serves
+// others (memory_queue.h).
 inline constexpr uint32_t kBlkMaxDiscardSectors = (64u << 20) / kSectorBytes;
 // Zeroes may have to be written: a request costs at most as much as 16 of the largest writes.
 inline constexpr uint32_t kBlkMaxWriteZeroesSectors = kMaxDataBytes / kSectorBytes;

@@ -67,7 +67,9 @@ void BlkQueue::SubmitChunk(std::span<DeviceRequest* const> chunk) {
   if (count == 0) return;
   store_->Submit({operations.data(), count});
   if (!setup_.traits.synchronous) return;
-  for (size_t i = 0; i < count; ++i) Finish(operations[i]);
+  for (size_t i = 0; i < count; ++i) {
+    if (operations[i]->status != StoreStatus::kPending) Finish(operations[i]);
+  }
 }
 
 // The store operation of a request, or null when it has been answered already.

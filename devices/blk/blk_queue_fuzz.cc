@@ -15,9 +15,11 @@
 
 #include "core/base/check.h"
 #include "core/base/little_endian.h"
+#include "core/base/time.h"
 #include "devices/blk/blk_device.h"
 #include "devices/blk/store_memory.h"
 #include "devices/blk/testing/fake_store.h"
+#include "devices/blk/work_time.h"
 
 namespace vof {
 namespace {
@@ -55,9 +57,10 @@ struct Request final : CompletionSink {
   bool is_done = false;
 };
 
-std::shared_ptr<BlockStore> MakeStore(uint8_t choice) {
+std::shared_ptr<BlockStore> MakeStore(uint8_t choice, WorkTime* time) {
   if ((choice & 1) == 0) {
-    return *MakeMemoryStore({.size_bytes = kDiskBytes, .max_size_bytes = kDiskBytes});
+    return *MakeMemoryStore({.size_bytes = kDiskBytes, .max_size_bytes = kDiskBytes},
+                            {.time = time});
   }
   return std::make_shared<FakeStore>(FakeStore::Options{
       .size_bytes = kDiskBytes, .seed = choice, .failures_per_mille = (choice & 2) * 100u});
@@ -67,7 +70,9 @@ void Run(std::span<const std::byte> input) {
   if (input.empty()) return;
   const auto choice = std::to_integer<uint8_t>(input[0]);
   input = input.subspan(1);
-  const std::shared_ptr<BlockStore> store = MakeStore(choice);
+  // In steps, but as fast as it is polled.
+  WorkTime time({.share = kNanosecondsPerSecond, .window = 1});
+  const std::shared_ptr<BlockStore> store = MakeStore(choice, &time);
   const auto device =
       *MakeBlkDevice({.read_only = (choice & 4) != 0, .write_cache = (choice & 8) == 0}, store);
   const auto queue = *device->OpenQueue(0);

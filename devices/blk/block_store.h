@@ -22,11 +22,14 @@
 #include "absl/status/statusor.h"
 #include "core/device/buffer_cursor.h"
 #include "core/device/device_request.h"
+#include "core/device/lent_memory.h"
 
 namespace vof {
 
 enum class StoreVerb : uint8_t { kRead, kWrite, kFlush, kDiscard, kWriteZeroes };
-enum class StoreStatus : uint8_t { kOk, kIoError, kNoSpace, kCancelled };
+// kPending: of a synchronous store, when Submit returns: the operation comes through Reap after
+// all.
+enum class StoreStatus : uint8_t { kOk, kIoError, kNoSpace, kCancelled, kPending };
 
 // One piece of a discard or write-zeroes.
 struct StoreRange {
@@ -57,7 +60,8 @@ struct StoreOperation {
 };
 
 struct StoreTraits {
-  // An operation has finished when Submit returns; Reap is not called.
+  // An operation has finished when Submit returns, but for those that it leaves kPending. `source`
+  // is not used after Submit in any case.
   bool synchronous = false;
   // Reads lend the store's own memory, mapped until the queue is destroyed. Needs `synchronous`.
   bool lends = false;
@@ -109,6 +113,8 @@ class BlockStore {
   virtual absl::Status Resize(uint64_t size_bytes) = 0;
   // Called on the reactor that will own the queue.
   virtual absl::StatusOr<std::unique_ptr<StoreQueue>> OpenQueue() = 0;
+  // What it lends, if it does (StoreTraits::lends). See Device::LendMemory.
+  virtual LentMemory LendMemory() { return {}; }
 };
 
 }  // namespace vof

@@ -3,11 +3,9 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,7 +52,18 @@ int ExclusiveFlagFor(const FileStoreOptions& options) {
   return is_device && !options.read_only ? O_EXCL : 0;
 }
 
+// Of a file that was to be created: its folder is what is not there.
+bool LacksFolder(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return false;
+  struct stat s;
+  return stat(path.substr(0, slash).c_str(), &s) != 0 && errno == ENOENT;
+}
+
 absl::Status OpenError(const FileStoreOptions& options, int error) {
+  if (error == ENOENT && LacksFolder(options.path)) {
+    return PathError(error, options.path, "its folder does not exist; create that first");
+  }
   if (error == EINVAL && options.direct) {
     return PathError(error, options.path,
                      "the file system does not offer direct I/O (O_DIRECT); leave direct I/O off");
@@ -183,9 +192,6 @@ absl::Status FileHandle::InspectBlockDevice() {
 }
 
 absl::Status FileHandle::InspectRegularFile() {
-  struct statfs file_system;
-  in_memory_ = !options_.direct && fstatfs(fd_, &file_system) == 0 &&
-               (file_system.f_type == TMPFS_MAGIC || file_system.f_type == RAMFS_MAGIC);
   physical_block_bytes_ = 4096;  // what file systems allocate and discard in
   // Punching behind the end changes nothing and shows whether the file system can.
   can_discard_ = !options_.read_only && fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

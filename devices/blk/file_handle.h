@@ -22,8 +22,9 @@
 namespace vof {
 
 enum class FileIo : uint8_t {
-  kAuto,   // plain calls where the file system lives in memory and is buffered, else io_uring
-  kUring,  // io_uring in any case
+  kAuto,   // io_uring; where the kernel or a sandbox does not offer it, as kCalls
+  kUring,  // io_uring or an error
+  kCalls,  // plain system calls on the thread that serves the queue, which they hold up. Not direct
 };
 
 struct FileStoreOptions {
@@ -45,6 +46,9 @@ struct FileStoreOptions {
   // Told, on the opening thread, when the file has been created, even if opening fails later. May
   // be empty.
   std::function<void(const std::string& path)> on_created = nullptr;
+  // Told, on the opening thread, why io_uring is not used although it might have been
+  // (FileIo::kAuto). May be empty.
+  std::function<void(const absl::Status& why)> on_plain_calls = nullptr;
 };
 
 class FileHandle {
@@ -68,8 +72,7 @@ class FileHandle {
   uint32_t physical_block_bytes() const { return physical_block_bytes_; }
   uint32_t optimal_io_bytes() const { return optimal_io_bytes_; }
 
-  // Served by plain calls: none waits for a device, on a file system that lives in memory (tmpfs).
-  bool serves_inline() const { return in_memory_ && options_.io == FileIo::kAuto; }
+  FileIo io() const { return options_.io; }
 
   // The size that is served. Any thread. Sequentially consistent, for FileReach.
   uint64_t size_bytes() const { return size_bytes_.load(); }
@@ -112,7 +115,6 @@ class FileHandle {
   bool is_block_device_ = false;
   DirectAlignment alignment_;
   bool can_discard_ = false;
-  bool in_memory_ = false;
   uint32_t physical_block_bytes_ = 0;
   uint32_t optimal_io_bytes_ = 0;
   std::atomic<uint64_t> size_bytes_ = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data path of one queue on a file that lives in memory (tmpfs): plain system calls, made where
-// the operation is submitted.
+// The data path of one queue on a file where io_uring is not to be had: plain system calls, made
+// where the operation is submitted.
 //
 //   InlineFileQueue queue(file, zeros);      // MakeFileStore(...)->OpenQueue() does this
 //
-// Nothing there waits for a device, and the kernel's io_uring hands every operation on such a file
-// to a worker thread, which costs several times the copy that it makes.
+// Every call holds up whatever else its thread serves, for as long as the device takes.
 #ifndef VOF_DEVICES_BLK_INLINE_FILE_QUEUE_H_
 #define VOF_DEVICES_BLK_INLINE_FILE_QUEUE_H_
 

@@ -32,7 +32,7 @@ absl::Status IoRing::CheckAvailable() {
   const absl::Status made =
       MakeRingWithin(kLongestCheckWait, [&ring] { return TryOpenRing(4, &ring); });
   if (!made.ok()) {
-    return absl::Status(made.code(), absl::StrCat("file disks need io_uring: ", made.message()));
+    return absl::Status(made.code(), absl::StrCat("no io_uring: ", made.message()));
   }
   io_uring_probe* probe = io_uring_get_probe_ring(&ring);
   bool complete = probe != nullptr;
@@ -43,8 +43,8 @@ absl::Status IoRing::CheckAvailable() {
   io_uring_free_probe(probe);
   io_uring_queue_exit(&ring);
   if (complete) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "file disks need io_uring with read, write, fsync and fallocate: Linux 5.6 or later");
+  return absl::UnimplementedError(
+      "no io_uring with read, write, fsync and fallocate: Linux 5.6 or later has one");
 }
 
 IoRing::~IoRing() {

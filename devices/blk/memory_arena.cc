@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,9 @@ namespace {
 constexpr uint64_t kSmallPageBytes = 4096;
 constexpr uint64_t kHugePageBytes = 2u << 20;
 constexpr uint64_t kDefaultReservedBytes = 64ull << 30;
+// The kernel holds the lock of the address space while it fills a range: another thread that maps
+// anything, as the one that serves an interrupt does, waits that long.
+constexpr uint64_t kPopulateStepBytes = 64u << 20;
 // What a 64-bit process can map at all, with room for everything else.
 constexpr uint64_t kMostReservedBytes = 1ull << 46;
 
@@ -29,6 +33,12 @@ uint64_t ReservedBytes(const MemoryArena::Options& options) {
 
 void* MapReserved(uint64_t size_bytes) {
   return mmap(nullptr, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+void Populate(std::byte* from, uint64_t size_bytes) {
+  for (uint64_t at = 0; at < size_bytes; at += kPopulateStepBytes) {
+    madvise(from + at, std::min(kPopulateStepBytes, size_bytes - at), MADV_POPULATE_WRITE);
+  }
 }
 
 // Gives back what lies before the first huge page boundary.
@@ -66,16 +76,17 @@ absl::StatusOr<std::shared_ptr<MemoryArena>> MemoryArena::Create(const Options& 
                                                    "(ulimit -v limits it)"));
   }
   std::byte* data = AlignStart(static_cast<std::byte*>(start), &reserved_bytes);
-  std::shared_ptr<MemoryArena> arena(new MemoryArena(data, reserved_bytes, options.huge_pages));
+  std::shared_ptr<MemoryArena> arena(new MemoryArena(data, reserved_bytes, options));
   if (absl::Status s = arena->Resize(options.size_bytes); !s.ok()) return s;
   return arena;
 }
 
-MemoryArena::MemoryArena(std::byte* data, uint64_t reserved_bytes, HugePages huge_pages)
+MemoryArena::MemoryArena(std::byte* data, uint64_t reserved_bytes, const Options& options)
     : data_(data),
       reserved_bytes_(reserved_bytes),
-      huge_pages_(huge_pages),
-      page_bytes_(huge_pages == HugePages::kReserved ? kHugePageBytes : kSmallPageBytes) {}
+      huge_pages_(options.huge_pages),
+      populate_(options.populate),
+      page_bytes_(options.huge_pages == HugePages::kReserved ? kHugePageBytes : kSmallPageBytes) {}
 
 MemoryArena::~MemoryArena() { munmap(data_, reserved_bytes_); }
 
@@ -107,6 +118,7 @@ absl::Status MemoryArena::Commit(uint64_t end_bytes) {
   }
   if (huge_pages_ == HugePages::kTransparent) madvise(from, length, MADV_HUGEPAGE);
   madvise(from, length, MADV_DONTDUMP);
+  if (populate_) Populate(from, length);
   committed_bytes_ = end_bytes;
   return absl::OkStatus();
 }
@@ -134,13 +146,26 @@ void MemoryArena::Zero(uint64_t offset_bytes, uint64_t length_bytes, bool may_un
   const uint64_t end_bytes = offset_bytes + length_bytes;
   const uint64_t first_page = RoundUp(offset_bytes);
   const uint64_t last_page = end_bytes / page_bytes_ * page_bytes_;
-  if (!may_unmap || first_page >= last_page ||
-      madvise(data_ + first_page, last_page - first_page, MADV_DONTNEED) != 0) {
+  if (!may_unmap || first_page >= last_page || !Unmap(first_page, last_page - first_page)) {
     std::memset(data_ + offset_bytes, 0, length_bytes);
     return;
   }
   std::memset(data_ + offset_bytes, 0, first_page - offset_bytes);
   std::memset(data_ + last_page, 0, end_bytes - last_page);
+}
+
+bool MemoryArena::Unmap(uint64_t offset_bytes, uint64_t length_bytes) {
+  const std::shared_lock<std::shared_mutex> lock(keepers_mutex_);
+  return keepers_ == 0 && madvise(data_ + offset_bytes, length_bytes, MADV_DONTNEED) == 0;
+}
+
+std::shared_ptr<const void> MemoryArena::KeepPages() {
+  const std::unique_lock<std::shared_mutex> lock(keepers_mutex_);
+  ++keepers_;
+  return {data_, [arena = shared_from_this()](const void*) {
+            const std::unique_lock<std::shared_mutex> unlock(arena->keepers_mutex_);
+            --arena->keepers_;
+          }};
 }
 
 }  // namespace vof

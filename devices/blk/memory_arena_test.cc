@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices/blk/memory_arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -88,6 +90,60 @@ TEST(MemoryArenaOptionsTest, LargeDisksTakeNoMemoryBeforeTheyAreWritten) {
   const auto arena = MemoryArena::Create({.size_bytes = 1ull << 40});
   ASSERT_TRUE(arena.ok()) << arena.status();
   (*arena)->data()[(1ull << 40) - 1] = std::byte{1};
+}
+
+TEST(MemoryArenaPopulateTest, TakesPagesAtOnceAndOnlyWhenAsked) {
+  const auto resident_pages = [](const MemoryArena& arena) {
+    std::vector<unsigned char> pages(arena.size_bytes() / 4096);
+    EXPECT_EQ(mincore(arena.data(), arena.size_bytes(), pages.data()), 0);
+    return std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) != 0; });
+  };
+  const auto lazy = *MemoryArena::Create({.size_bytes = kMiB});
+  EXPECT_EQ(resident_pages(*lazy), 0);
+  const auto eager = *MemoryArena::Create({.size_bytes = kMiB, .populate = true});
+  EXPECT_EQ(resident_pages(*eager), static_cast<ptrdiff_t>(kMiB / 4096));
+  ASSERT_TRUE(eager->Resize(2 * kMiB).ok());
+  EXPECT_EQ(resident_pages(*eager), static_cast<ptrdiff_t>(2 * kMiB / 4096));
+}
+
+// Whether the page at `place` is backed by memory.
+bool IsResident(std::byte* place) {
+  unsigned char resident = 0;
+  EXPECT_EQ(mincore(place, 1, &resident), 0);
+  return (resident & 1) != 0;
+}
+
+TEST_P(MemoryArenaTest, PagesAreKeptForThoseWhoWereToldOfThem) {
+  if (GetParam() != HugePages::kOff) GTEST_SKIP() << "one page at a time shows it best";
+  const auto arena = Make(4 * kMiB);
+  ASSERT_NE(arena, nullptr);
+  std::byte* const page = arena->data() + kMiB;
+  std::shared_ptr<const void> keep = arena->KeepPages();
+  std::shared_ptr<const void> another = arena->KeepPages();
+  *page = std::byte{7};
+  arena->Zero(0, 2 * kMiB, /*may_unmap=*/true);
+  EXPECT_TRUE(IsResident(page)) << "an adapter would go on to read the old page";
+  EXPECT_EQ(*page, std::byte{0});
+  *page = std::byte{7};
+  ASSERT_TRUE(arena->Resize(kMiB).ok());
+  EXPECT_TRUE(IsResident(page)) << "nor does shrinking give it back";
+  ASSERT_TRUE(arena->Resize(4 * kMiB).ok());
+  EXPECT_EQ(*page, std::byte{0});
+  keep.reset();
+  arena->Zero(0, 2 * kMiB, true);
+  EXPECT_TRUE(IsResident(page)) << "somebody still knows it";
+  another.reset();
+  arena->Zero(0, 2 * kMiB, true);
+  EXPECT_FALSE(IsResident(page));
+}
+
+TEST_P(MemoryArenaTest, KeepingPagesKeepsTheArena) {
+  auto arena = Make(2 * kMiB);
+  if (arena == nullptr) GTEST_SKIP() << "no huge pages are reserved on this machine";
+  const std::shared_ptr<const void> keep = arena->KeepPages();
+  const std::byte* const data = arena->data();
+  arena.reset();
+  EXPECT_EQ(*data, std::byte{0}) << "still mapped";
 }
 
 }  // namespace

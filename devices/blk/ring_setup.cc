@@ -31,10 +31,10 @@ absl::Status SetupError(int error) {
           " for all rings of this user; raise it (ulimit -l, LimitMEMLOCK= of systemd) or connect "
           "fewer queues"));
     case ENOSYS:
-      return absl::FailedPreconditionError(
+      return absl::UnimplementedError(
           absl::StrCat(what, "the kernel or a sandbox (seccomp) does not offer it"));
     case EPERM:
-      return absl::FailedPreconditionError(
+      return absl::UnimplementedError(
           absl::StrCat(what,
                        "not permitted: see /proc/sys/kernel/io_uring_disabled and the container's "
                        "seccomp profile"));

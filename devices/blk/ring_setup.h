@@ -22,8 +22,9 @@ inline constexpr Nanoseconds kLongestRingWait = 50 * kNanosecondsPerMillisecond;
 
 // `make` returns 0 or a negative errno. It is called again, after a pause that grows, while it says
 // -ENOMEM and the pauses add up to no more than `longest_wait`. `pause` is for tests.
-// Errors: ResourceExhausted for -ENOMEM, with RLIMIT_MEMLOCK, its value and what to do; otherwise
-// FailedPrecondition, with the reason and what to do.
+// Errors, with the reason and what to do: ResourceExhausted for -ENOMEM, with RLIMIT_MEMLOCK and
+// its value; Unimplemented where the kernel or a sandbox does not offer rings; otherwise
+// FailedPrecondition.
 absl::Status MakeRingWithin(Nanoseconds longest_wait, const std::function<int()>& make,
                             const std::function<void(Nanoseconds)>& pause = nullptr);
 

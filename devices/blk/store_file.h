@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A disk in a regular file or on a block device, through io_uring; on a file system in memory
-// (tmpfs) by plain calls, unless FileStoreOptions::io says otherwise.
+// A disk in a regular file or on a block device, through io_uring; by plain calls where a sandbox
+// forbids that, unless FileStoreOptions::io says otherwise.
 //
 //   absl::StatusOr<std::shared_ptr<BlockStore>> store =
 //       MakeFileStore({.path = "/var/disk.img", .direct = true, .create_size_bytes = 1ull << 30});

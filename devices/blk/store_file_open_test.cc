@@ -40,7 +40,8 @@ TEST(FileStoreOpenTest, ErrorsNameThePathAndTheReason) {
     EXPECT_TRUE(Mentions(store.status(), options.path)) << store.status();
     EXPECT_TRUE(Mentions(store.status(), text)) << store.status();
   };
-  error({.path = "/does/not/exist"}, "cannot open for writing");
+  error({.path = "/does_not_exist"}, "cannot open for writing");
+  error({.path = "/does/not/exist"}, "its folder does not exist");
   error({.path = "/dev/null"}, "neither a regular file nor a block device");
   error({.path = "/tmp", .read_only = true}, "neither a regular file nor a block device");
   TempFile fifo;
@@ -127,12 +128,45 @@ TEST(FileStoreDeathTest, WithoutIoUringTheReasonIsSaidAtSetUp) {
   TempFile image;
   const auto attempt = [&](int error) {
     if (!Forbid(SYS_io_uring_setup, error)) _exit(1);
-    const auto store = MakeFileStore({.path = image.path(), .create_size_bytes = kDiskBytes});
+    const auto store = MakeFileStore(
+        {.path = image.path(), .io = FileIo::kUring, .create_size_bytes = kDiskBytes});
     fprintf(stderr, "%s\n", store.status().ToString().c_str());
     _exit(store.ok() ? 1 : 0);
   };
   EXPECT_EXIT(attempt(ENOSYS), ::testing::ExitedWithCode(0), "sandbox .seccomp. does not offer it");
   EXPECT_EXIT(attempt(EPERM), ::testing::ExitedWithCode(0), "io_uring_disabled");
+}
+
+// As in a container with Docker's usual profile.
+TEST(FileStoreDeathTest, WithoutIoUringPlainCallsServeUnlessDirect) {
+  TempFile image;
+  const auto attempt = [&] {
+    if (!Forbid(SYS_io_uring_setup, EPERM)) _exit(1);
+    std::string why;
+    FileStoreOptions options{.path = image.path(), .create_size_bytes = kDiskBytes};
+    options.on_plain_calls = [&why](const absl::Status& status) { why = status.ToString(); };
+    Disk disk = MakeDisk(options);
+    if (why.find("io_uring_disabled") == std::string::npos) _exit(2);
+    BlkDriverDouble driver(disk.queue.get());
+    driver.Run(BlkWriteRequest(8, PatternBytes(512, 1)), 1);
+    const BlkAnswer answer = driver.Run(BlkReadRequest(8), 513);
+    if (answer.status() != kBlkStatusOk) _exit(3);
+    const Bytes pattern = PatternBytes(512, 1);
+    if (!std::equal(pattern.begin(), pattern.end(), answer.data().begin())) _exit(4);
+    disk = {};
+    options.direct = true;
+    _exit(MakeFileStore(options).ok() ? 5 : 0);
+  };
+  EXPECT_EXIT(attempt(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(FileStoreOpenTest, PlainCallsCannotBeDirect) {
+  TempFile image;
+  const auto store = MakeFileStore({.path = image.path(),
+                                    .direct = true,
+                                    .io = FileIo::kCalls,
+                                    .create_size_bytes = kDiskBytes});
+  EXPECT_TRUE(Mentions(store.status(), "io_uring")) << store.status();
 }
 
 TEST(FileStoreDeathTest, WithoutFallocateThereIsNoDiscardAndZeroesAreWritten) {

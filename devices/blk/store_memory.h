@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A disk in memory. Reads lend its pages (no copy), writes are one copy, discards give pages back.
+// A disk in memory. Reads lend its pages (no copy), writes are one copy, discards give pages back,
+// except while a fabric has them registered.
 //
 //   absl::StatusOr<std::shared_ptr<BlockStore>> store = MakeMemoryStore({.size_bytes = 1ull <<
 //   30});
@@ -15,10 +16,12 @@
 #include "absl/status/statusor.h"
 #include "devices/blk/block_store.h"
 #include "devices/blk/memory_arena.h"
+#include "devices/blk/memory_queue.h"
 
 namespace vof {
 
-absl::StatusOr<std::shared_ptr<BlockStore>> MakeMemoryStore(const MemoryArena::Options& options);
+absl::StatusOr<std::shared_ptr<BlockStore>> MakeMemoryStore(const MemoryArena::Options& options,
+                                                            const MemoryZeroing& zeroing = {});
 
 }  // namespace vof
 

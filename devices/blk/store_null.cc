@@ -52,6 +52,7 @@ class NullStore final : public BlockStore {
   absl::StatusOr<std::unique_ptr<StoreQueue>> OpenQueue() override {
     return std::make_unique<NullQueue>(disk_);
   }
+  LentMemory LendMemory() override { return disk_->zeros->LendMemory(); }
 
  private:
   const std::shared_ptr<NullDisk> disk_;

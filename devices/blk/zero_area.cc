@@ -19,6 +19,12 @@ absl::StatusOr<std::shared_ptr<const ZeroArea>> ZeroArea::Create() {
 
 ZeroArea::~ZeroArea() { munmap(const_cast<std::byte*>(data_), kSizeBytes); }
 
+LentMemory ZeroArea::LendMemory() const {
+  auto* data = const_cast<std::byte*>(data_);
+  if (mprotect(data, kSizeBytes, PROT_READ | PROT_WRITE) != 0) return {};
+  return {.ranges = {MutableBuffer(data, kSizeBytes)}, .keep = {shared_from_this()}};
+}
+
 bool ZeroArea::LendTo(DeviceRequest* request, uint64_t length_bytes) const {
   while (length_bytes > 0) {
     const size_t piece_bytes = std::min<uint64_t>(length_bytes, kSizeBytes);

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -41,13 +40,6 @@ void Check(bool ok, const char* what) {
   if (ok) return;
   std::fprintf(stderr, "bare loop: %s: %s\n", what, std::strerror(errno));
   std::exit(1);
-}
-
-void PinTo(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
 }
 
 // One end of the connection: waits as the variant says, receives once, sends all.

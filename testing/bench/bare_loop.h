@@ -10,27 +10,9 @@
 #ifndef VOF_TESTING_BENCH_BARE_LOOP_H_
 #define VOF_TESTING_BENCH_BARE_LOOP_H_
 
-#include <cstddef>
-#include <cstdint>
+#include "testing/bench/bare_options.h"
 
 namespace vof::bench {
-
-struct BareOptions {
-  bool write = false;
-  bool poll = false;  // spin on recv instead of sleeping in epoll_wait
-  uint32_t block_bytes = 4096;
-  uint32_t depth = 32;
-  double seconds = 1.0;
-  double warmup_seconds = 0.2;
-  uint64_t arena_bytes = 256u << 20;
-  int server_cpu = 0;
-  int client_cpu = 1;
-};
-
-struct BareResult {
-  uint64_t operations = 0;
-  double seconds = 0;
-};
 
 BareResult RunBareLoop(const BareOptions& options);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares vof with the limit of this machine, nbdkit and fio, in one run, interleaved.
+"""Compares vof with the limits of this machine, nbdkit and fio, in one run, interleaved.
 
-    testing/bench/compare --rounds 5 --seconds 1 [--only polling,event,bulk,dialect,file] [--json FILE]
+    testing/bench/compare --rounds 5 --seconds 1 [--only polling,event,bulk,dialect,file,fabric] [--json FILE]
 
 Every figure is the median of the rounds and is quoted as a ratio, since machines are shared and noisy. Both
 ends of each pair are pinned to one core each. Needs two idle cores for an honest answer.
@@ -53,9 +53,16 @@ class Server:
         os.kill(self.process.pid, 18)
 
 
+def vof_bench(vof, uri, rw, block_bytes, depth, seconds, flags):
+    answer = run_json([vof, "bench", uri, "--rw", "rand" + rw, "--bs", str(block_bytes), "--depth", str(depth),
+                       "--time", f"{int(seconds * 1000)}ms", "--warmup", "200ms", "--cpus", str(CLIENT_CPU),
+                       "--json"] + flags)
+    return float(answer["total"]["iops"])
+
+
 class Vof(Server):
-    def __init__(self, bin_dir, target_flags, stores):
-        command = [os.path.join(bin_dir, "vof-target"), "--listen", "tcp://127.0.0.1:0",
+    def __init__(self, bin_dir, target_flags, stores, listener="tcp://127.0.0.1:0"):
+        command = [os.path.join(bin_dir, "vof-target"), "--listen", listener,
                    "--reactors", "1", "--cpus", str(SERVER_CPU)] + target_flags
         for name, spec in stores.items():
             command += ["--blk", f"name={name},{spec}"]
@@ -66,17 +73,14 @@ class Vof(Server):
             line = self.process.stdout.readline().strip()
             if not line:
                 raise SystemExit("compare: vof-target did not start: " + " ".join(command))
-            self.uris[line.rsplit("/", 1)[1]] = line
+            self.uris[line.rsplit("/", 1)[1].split("?")[0]] = line
 
     def fill(self, name):
         subprocess.run([self.vof, "bench", self.uris[name], "--rw", "write", "--bs", "1M", "--depth", "4",
                         "--ops", str(DISK_BYTES >> 20), "--json"], check=True, stdout=subprocess.DEVNULL)
 
     def bench(self, name, rw, block_bytes, depth, seconds, flags, query=""):
-        answer = run_json([self.vof, "bench", self.uris[name] + query, "--rw", "rand" + rw, "--bs",
-                           str(block_bytes), "--depth", str(depth), "--time", f"{int(seconds * 1000)}ms", "--warmup", "200ms",
-                           "--cpus", str(CLIENT_CPU), "--json"] + flags)
-        return float(answer["total"]["iops"])
+        return vof_bench(self.vof, self.uris[name] + query, rw, block_bytes, depth, seconds, flags)
 
 
 class Nbdkit(Server):
@@ -159,8 +163,8 @@ class Suite:
     def nbd_rival(self, server, rw, depth, block_bytes=4096):
         return (server, lambda: server.bench(rw, block_bytes, depth, self.o.seconds))
 
-    def started(self, flags, stores):
-        vof = Vof(self.o.bin_dir, flags, stores)
+    def started(self, flags, stores, **target):
+        vof = Vof(self.o.bin_dir, flags, stores, **target)
         for name, spec in stores.items():
             if "store=null" not in spec:
                 vof.fill(name)
@@ -223,17 +227,50 @@ class Suite:
 
     def file(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-            path, ring, twin = (os.path.join(folder, name) for name in ("disk", "ring", "twin"))
-            # By default a file on a tmpfs is served by plain calls; fio is compared with io_uring.
+            path, calls, twin = (os.path.join(folder, name) for name in ("disk", "calls", "twin"))
             vof = self.started([], {"file": f"store=file,path={path},size={DISK_BYTES}",
-                                    "uring": f"store=file,path={ring},size={DISK_BYTES},io=uring"})
+                                    "calls": f"store=file,path={calls},size={DISK_BYTES},io=calls"})
             shutil.copyfile(path, twin)
             for rw in ("read", "write"):
                 self.compare(f"file on tmpfs, {rw} 4 KiB, depth 32",
                              {"vof": self.vof_rival(vof, rw, 32, [], name="file"),
-                              "vof-uring": self.vof_rival(vof, rw, 32, [], name="uring"),
+                              "vof-calls": self.vof_rival(vof, rw, 32, [], name="calls"),
                               "fio": (None, self.fio(twin, rw))},
-                             [("vof-uring", "fio", 0.5), ("vof", "fio", None), ("vof", "vof-uring", None)])
+                             [("vof", "fio", 0.5), ("vof-calls", "vof", None)])
+
+    def bare_fabric(self, rw, depth, block_bytes):
+        command = [os.path.join(self.o.bin_dir, "bare-fabric"), "--provider", "shm", "--rw", rw, "--bs",
+                   str(block_bytes), "--depth", str(depth), "--time", str(self.o.seconds)]
+        return lambda: float(run_json(command)["iops"])
+
+    def fabric(self):
+        vof = self.started(["--busy-poll"], self.MEMORY, listener="ofi://127.0.0.1:0?provider=shm")
+        loop = "loop:///memory?transmission=keyed"
+
+        def in_process(rw, depth, block_bytes):
+            return lambda: vof_bench(vof.vof, loop, rw, block_bytes, depth, self.o.seconds, ["--busy-poll"])
+
+        for size, depth, floor in (("4 KiB", 1, 1 / 1.6), ("4 KiB", 32, 0.6), ("128 KiB", 8, None)):
+            block_bytes = int(size.split()[0]) << 10
+            for rw in ("read", "write"):
+                self.compare(f"shm, {rw} {size}, depth {depth}",
+                             {"bare": (None, self.bare_fabric(rw, depth, block_bytes)),
+                              "vof": self.vof_rival(vof, rw, depth, ["--busy-poll"], block_bytes),
+                              "vof-loop": (None, in_process(rw, depth, block_bytes))},
+                             [("vof", "bare", floor), ("vof-loop", "bare", floor)])
+
+    def inline(self):
+        """What it buys to carry small requests and results inside of messages."""
+        for provider in ("shm", "tcp"):
+            listener = f"ofi://127.0.0.1:0?provider={provider}"
+            inside = self.started(["--busy-poll"], self.MEMORY, listener=listener)
+            apart = self.started(["--busy-poll", "--inline-size", "0"], self.MEMORY, listener=listener)
+            for block_bytes, depth in ((512, 1), (4096, 1), (512, 32), (4096, 32)):
+                for rw in ("read", "write"):
+                    self.compare(f"{provider}, {rw} {block_bytes} B, depth {depth}",
+                                 {"inline": self.vof_rival(inside, rw, depth, ["--busy-poll"], block_bytes),
+                                  "apart": self.vof_rival(apart, rw, depth, ["--busy-poll"], block_bytes)},
+                                 [("inline", "apart", None)])
 
     def run(self):
         try:
@@ -251,10 +288,10 @@ class Suite:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bin-dir", required=True, help="folder with vof, vof-target, bare-loop, nbd-bench")
+    parser.add_argument("--bin-dir", required=True, help="folder with vof, vof-target, bare-loop, bare-fabric, nbd-bench")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--only", default="polling,event,bulk,dialect,file")
+    parser.add_argument("--only", default="polling,event,bulk,dialect,file,fabric,inline")
     parser.add_argument("--json")
     options = parser.parse_args()
     if options.rounds < 1:

@@ -3,18 +3,18 @@
 // A target with a memory disk "disk0" in this process, and how to reach it, for tests of the
 // clients.
 //
-//   class MyTest : public ClientFixture {};       // TEST_P over fabric and dialect
+//   class MyTest : public ClientFixture {};       // TEST_P over fabric (client_fabrics.h), dialect
 //   auto client = BlkClient::Connect(TheUri("queues=2"), &registry_, {});
 #ifndef VOF_TESTING_CLIENT_CLIENT_FIXTURE_H_
 #define VOF_TESTING_CLIENT_CLIENT_FIXTURE_H_
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backends/loopback/loopback_backend.h"
-#include "backends/tcp/tcp_backend.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/target.h"
 #include "core/runtime/uri.h"
@@ -22,17 +22,23 @@
 #include "devices/blk/client/blk_client.h"
 #include "devices/blk/store_memory.h"
 #include "gtest/gtest.h"
+#include "testing/client/client_fabrics.h"
 
 namespace vof {
 
 inline constexpr uint64_t kDiskBytes = 8u << 20;
 
-// Parameters: "loop", "fabric" (message channels in this process) or "tcp", and "v5" or "ref".
+// Parameters: the name of a fabric, and "v5" or "ref".
 class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   void SetUp() override {
-    RegisterLoopback(registry_);
-    RegisterTcp(registry_);
+    RegisterClientFabrics(registry_);
+    const std::vector<ClientFabric> fabrics = ClientFabrics();
+    const auto found = std::find_if(fabrics.begin(), fabrics.end(), [](const ClientFabric& f) {
+      return f.name == std::get<0>(GetParam());
+    });
+    ASSERT_NE(found, fabrics.end());
+    fabric_ = *found;
     auto target = TargetServer::Start(TargetOptionsOfTest(), &registry_);
     ASSERT_TRUE(target.ok()) << target.status();
     target_ = *std::move(target);
@@ -42,7 +48,7 @@ class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std:
     ASSERT_TRUE(device.ok()) << device.status();
     device_ = *std::move(device);
     ASSERT_TRUE(target_->AddDevice("disk0", device_).ok());
-    auto address = target_->Listen(fabric() == "tcp" ? "tcp://127.0.0.1:0" : "loop:///");
+    auto address = target_->Listen(fabric_.listen);
     ASSERT_TRUE(address.ok()) << address.status();
     address_ = *address;
   }
@@ -55,13 +61,13 @@ class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std:
     return options;
   }
 
-  const std::string& fabric() const { return std::get<0>(GetParam()); }
+  const ClientFabric& fabric() const { return fabric_; }
   bool native() const { return std::get<1>(GetParam()) == "v5"; }
 
   Uri TheUri(const std::string& options = "", const std::string& name = "disk0") const {
     Uri uri = address_;
     uri.name = name;
-    if (fabric() == "fabric") uri.options.transmission = Transmission::kKeyed;
+    if (uri.scheme == "loop") uri.options.transmission = fabric_.transmission;
     uri.options.dialect = native() ? Dialect::kV5 : Dialect::kRef;
     std::string text = FormatUri(uri);
     if (!options.empty() && text.find('?') == std::string::npos) text += "?";
@@ -77,6 +83,7 @@ class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std:
     return client.ok() ? *std::move(client) : nullptr;
   }
 
+  ClientFabric fabric_;
   BackendRegistry registry_;
   std::unique_ptr<TargetServer> target_;
   std::shared_ptr<BlkDevice> device_;
@@ -84,7 +91,9 @@ class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std:
 };
 
 inline auto EveryFabricAndDialect() {
-  return testing::Combine(testing::Values("loop", "fabric", "tcp"), testing::Values("v5", "ref"));
+  std::vector<std::string> names;
+  for (const ClientFabric& fabric : ClientFabrics()) names.push_back(fabric.name);
+  return testing::Combine(testing::ValuesIn(names), testing::Values("v5", "ref"));
 }
 inline std::string FabricAndDialect(
     const testing::TestParamInfo<std::tuple<std::string, std::string>>& info) {

@@ -4,13 +4,13 @@
 // size of the queue; a driver with a ring cannot make them, and SEG_MAX does not invite it to.
 #include <algorithm>
 #include <cstring>
-#include <future>
 #include <vector>
 
 #include "core/runtime/client.h"
 #include "devices/blk/blk_wire.h"
 #include "gtest/gtest.h"
 #include "testing/client/client_fixture.h"
+#include "testing/client/run_request.h"
 
 namespace vof {
 namespace {
@@ -30,17 +30,7 @@ class SegmentsTest : public ClientFixture {
   // Runs one request and returns the status of the device.
   uint8_t Run(const std::vector<ConstBuffer>& readable,
               const std::vector<MutableBuffer>& writable) {
-    std::promise<RequestError> done;
-    InitiatorRequest request;
-    request.readable = readable;
-    request.writable = writable;
-    request.context = &done;
-    request.done = [](InitiatorRequest* r) {
-      static_cast<std::promise<RequestError>*>(r->context)->set_value(r->error);
-    };
-    ClientQueue& queue = client_->queue(0);
-    queue.Post([&] { queue.Submit(&request); });
-    EXPECT_EQ(done.get_future().get(), RequestError::kNone);
+    EXPECT_EQ(RunRequest(&client_->queue(0), readable, writable), RequestError::kNone);
     return static_cast<uint8_t>(*writable.back().data);
   }
 

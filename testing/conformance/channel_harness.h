@@ -97,6 +97,16 @@ class ChannelSide {
     return Patiently(
         tag, [&] { return channel->PostStoreWithImmediate(Span(local), remote, immediate, tag); });
   }
+  // One more post, with the lowest tag above those outstanding; again when told kAgain, which some
+  // fabrics say for no reason.
+  template <typename PostCall>
+  void PostWithoutFlush(PostCall post) {
+    const uint64_t tag = outstanding.empty() ? 1 : *outstanding.rbegin() + 1;
+    PostStatus status = PostStatus::kAgain;
+    for (int i = 0; i < 1000 && status == PostStatus::kAgain; ++i) status = post(tag);
+    EXPECT_EQ(status, PostStatus::kOk);
+    Owns(tag);
+  }
   // For posts that a test makes itself: the channel owns `tag` from now on.
   void Owns(uint64_t tag) {
     EXPECT_TRUE(outstanding.insert(tag).second) << "tag " << tag << " is used twice";

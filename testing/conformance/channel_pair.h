@@ -40,6 +40,8 @@ struct ChannelPromises {
   static constexpr bool kImmediateTakesReceive = true;
   // Pairs that the search for leaks makes: fewer where one takes long.
   static constexpr int kManyPairs = 1000;
+  // Descriptors of a second domain, where domains wear out and are replaced.
+  static constexpr int kSpareDescriptors = 0;
   // An access that the keys do not allow breaks the channel. Otherwise it touches nothing, but
   // nobody is told: a fetch comes back with Close().
   static constexpr bool kRefusalsBreak = true;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/limits.h"
 #include "core/base/time.h"
 #include "core/runtime/reactor.h"
 #include "core/runtime/stream_connection.h"
@@ -164,6 +165,31 @@ TYPED_TEST(ConnectionTest, SendsManyPiecesAtOnce) {
   ASSERT_TRUE(this->RunUntil([&] { return this->talk_log_.destroyed.load(); }));
   EXPECT_EQ(this->talk_log_.echoed_bytes, 20'000u);
   EXPECT_FALSE(this->talk_log_.mismatch);
+}
+
+// Whoever has much to say lets others have their turn.
+TYPED_TEST(ConnectionTest, OneTurnSendsALimitedNumberOfBytes) {
+  constexpr uint64_t kTotal = 4 * kMaxSentBytesPerTurn;
+  this->AddTalk({.total_bytes = kTotal, .window_bytes = kTotal});
+  Bytes chunk(64u << 10);
+  uint64_t received = 0;
+  const auto receive = [&] {
+    const MutableBuffer buffer(chunk.data(), chunk.size());
+    uint64_t got = 0;
+    for (;;) {
+      const IoResult result = this->pair_->b.ReadSome(std::span<const MutableBuffer>(&buffer, 1));
+      if (result.status != IoStatus::kOk) return got;
+      got += result.bytes;
+    }
+  };
+  const MonotonicTime give_up = DeadlineAfter(MonotonicNow(), kPatience);
+  while (received < kTotal && MonotonicNow() < give_up) {
+    this->reactor_->RunOnce(0);
+    const uint64_t got = receive();
+    EXPECT_LE(got, kMaxSentBytesPerTurn);
+    received += got;
+  }
+  EXPECT_EQ(received, kTotal);
 }
 
 TYPED_TEST(ConnectionTest, EngineThatDoesNotReadHoldsThePeerBack) {

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -17,33 +16,25 @@
 #include "core/transport/domain.h"
 #include "core/transport/message_channel.h"
 #include "testing/conformance/channel_harness.h"
-#include "testing/conformance/channel_pair.h"
+#include "testing/conformance/message_channel_fixture.h"
 
 namespace vof {
 
 template <typename Maker>
-class MessageChannelEndTest : public testing::Test {
+class MessageChannelEndTest : public ChannelPairTest<Maker> {
  protected:
-  using Channel = typename Maker::Channel;
-  using Side = ChannelSide<Channel>;
+  using Base = ChannelPairTest<Maker>;
+  using Base::a;
+  using Base::b;
+  using Base::limits;
+  using Base::pair_;
+  using typename Base::Channel;
+  using typename Base::Side;
 
   void SetUp() override {
-    Make();
-    if (HasFatalFailure()) return;
-    a_.emplace(pair_.a.get(), pair_.domain_a.get());
-    b_.emplace(pair_.b.get(), pair_.domain_b.get());
-    a().partner = &b();
-    b().partner = &a();
-    b().Fill(0, Pattern(kArenaBytes, 5));
+    Base::SetUp();
+    if (!this->HasFatalFailure()) b().Fill(0, Pattern(kArenaBytes, 5));
   }
-  void Make() {
-    auto made = Maker::Make();
-    ASSERT_TRUE(made.ok()) << made.status();
-    pair_ = *std::move(made);
-  }
-  Side& a() { return *a_; }
-  Side& b() { return *b_; }
-  const ChannelLimits& limits() { return pair_.a->limits(); }
   bool Closed(Channel* channel) {
     const LocalBuffer local = a().Local(0, 8);
     PostStatus status = PostStatus::kAgain;
@@ -114,9 +105,6 @@ class MessageChannelEndTest : public testing::Test {
     }
   }
 
-  ChannelPair<Channel> pair_;
-  std::optional<Side> a_;
-  std::optional<Side> b_;
   Region extra_;
 };
 

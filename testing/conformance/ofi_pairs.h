@@ -124,6 +124,7 @@ struct OfiNetPairMaker : OfiPairMaker<NetProvider> {
 };
 // Its thread takes messages off the connections, whatever they wait for.
 struct OfiSocketsPairMaker : OfiPairMaker<SocketsProvider> {
+  static constexpr int kSpareDescriptors = 8;
   static constexpr bool kConfirmsPosts = false;
   static constexpr bool kMessagesHoldBack = false;
   static constexpr bool kImmediateTakesReceive = false;

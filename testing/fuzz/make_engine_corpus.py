@@ -178,6 +178,71 @@ def initiator_seeds(is_v5, recording):
         yield name, bytes([3 if "virtqueue" in name else 2]) + event(FEED, data)
 
 
+# --- Keyed transmission ---
+KEEP_RECEIVES, RENEW_KEY, IMMEDIATE, MEMORY, REACH = 2, 9, 10, 11, 12
+LATE_EFFECTS, LATE_EVENTS, INLINE, REFUSED_POSTS = 2, 4, 32, 64
+OFTEN_REFUSED, ACCESS, SUBMIT_SHOWN = 16, 6, 14
+KEY = b"KKKK"  # stands for the key of the memory that is shown
+
+
+def shown(length, at=0, ref_flags=None, ref_id=0):
+    if ref_flags is None:
+        return struct.pack("<QI", at, length) + KEY
+    return struct.pack("<QIHH", at, length, ref_id, ref_flags) + KEY + bytes(4)
+
+
+def keyed_body():
+    return b"host".ljust(256, b"\0") + b"disk".ljust(256, b"\0") + bytes(512)
+
+
+def v5_keyed_vq(command_id, out, in_bytes):
+    return v5(0x0FFF, command_id, struct.pack("<III", 0, out, in_bytes)) + shown(out + in_bytes, 2048)
+
+
+def v5_keyed_target_seeds():
+    connect = v5(0, 0, struct.pack("<HHIH", 0xFFFF, 0, 1024, 1)) + shown(1024)
+    read, write_one = v5_keyed_vq(1, 16, 4097), v5_keyed_vq(2, 528, 1)
+    requests = event(MEMORY, bytes(2048) + blk(0, 3)) + event(SEND, read, 1) + event(
+        MEMORY, bytes(2048) + blk(1, 3, bytes(512))) + event(SEND, write_one, 1)
+    packed = struct.pack("<HHBBHII", 0x0FFF, 3, 0, 0, 16, 16, 513) + blk(0, 1)
+    inline = event(SEND, packed, 1)
+    yield "opening", b"\0" + event(MEMORY, keyed_body()) + event(SEND, connect) + b"".join(
+        event(SEND, command) for command in v5_control())
+    yield "requests", bytes([SESSION]) + requests * 3
+    yield "requests_late", bytes([SESSION | LATE_EFFECTS | LATE_EVENTS | REFUSED_POSTS]) + requests * 3
+    yield "inline", bytes([SESSION | INLINE]) + inline * 2 + number(KEEP_RECEIVES, 1, 1) + inline
+    yield "no_memory", bytes([SESSION | TINY_SHARE]) + number(TAKE_MEMORY, 0) + requests + event(
+        GIVE_MEMORY)
+    yield "ended_key", bytes([SESSION | LATE_EFFECTS]) + event(SEND, read, 1) + event(RENEW_KEY)
+    yield "immediate", bytes([SESSION]) + number(IMMEDIATE, 7, 1) + event(DRAIN) + number(REACH, 64, 1)
+    yield "reset", bytes([SESSION]) + requests + event(SEND, v5(0x1003, 20)) + requests + number(
+        TIME, 10**9) + event(CLOSE)
+
+
+def ref_keyed_target_seeds():
+    head = struct.pack("<HHIHxxxxxx", 0x2000, 1, 72, 3)
+    read = head + shown(16, 2048, 0) + shown(512, 4096, 2, 1) + shown(1, 8000, 2, 2)
+    requests = event(MEMORY, bytes(2048) + blk(0, 3)) + event(SEND, read, 1)
+    yield "requests", bytes([SESSION]) + requests * 2
+    yield "requests_late", bytes([SESSION | LATE_EFFECTS | LATE_EVENTS]) + requests * 3
+    yield "no_memory", bytes([SESSION]) + number(TAKE_MEMORY, 0) + requests + event(GIVE_MEMORY)
+    yield "ended_key", bytes([SESSION]) + event(RENEW_KEY) + requests
+
+
+def keyed_initiator_seeds(is_v5):
+    ready = b"\2" + bring_up(is_v5)
+    yield "bring_up", ready
+    yield "operations", ready + event(RESET) + number(ANSWER, 0) * 12 + event(LEAVE)
+    queue = bytes([VIRTQUEUE | CREDITS | (INLINE if is_v5 else 0)]) + number(ANSWER, 0)
+    submits = number(SUBMIT, 0) + number(SUBMIT_SHOWN, 512 | 20000 << 16 | 3 << 32) + number(SUBMIT, 8999)
+    yield "requests", queue + submits + number(ANSWER, 1) * 3
+    yield "accesses", queue + submits + number(ACCESS, 0) + number(ACCESS, 1, 1) + number(ANSWER, 9) * 3
+    yield "refused", bytes([VIRTQUEUE | OFTEN_REFUSED]) + number(ANSWER, 0) + submits * 4 + number(
+        ANSWER, 4) * 4 + event(LEAVE)
+    yield "late", queue + submits + number(TIME, 2 * 10**9)
+    yield "lost", queue + submits + number(ANSWER, 1) + event(CLOSE)
+
+
 def write(folder, seeds):
     target = HERE / "corpus" / folder
     target.mkdir(parents=True, exist_ok=True)
@@ -188,6 +253,10 @@ def write(folder, seeds):
 if __name__ == "__main__":
     write("engine_target_v5", v5_target_seeds())
     write("engine_target_ref", ref_target_seeds())
+    write("engine_target_keyed_v5", v5_keyed_target_seeds())
+    write("engine_target_keyed_ref", ref_keyed_target_seeds())
+    write("engine_initiator_keyed_v5", keyed_initiator_seeds(True))
+    write("engine_initiator_keyed_ref", keyed_initiator_seeds(False))
     write("engine_initiator_v5", initiator_seeds(True, []))
     write("engine_initiator_ref", initiator_seeds(
         False, ["ref_linux_tcp_control", "ref_linux_tcp_virtqueue", "ref_userspace_tcp_control"]))

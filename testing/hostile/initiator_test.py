@@ -116,6 +116,16 @@ class HostileInitiatorTest(unittest.TestCase):
                 with self.subTest(what, dialect=dialect.NAME):
                     self.expect((FAILED, REFUSED), what, dialect=dialect, on_request=misbehave)
 
+    def test_a_write_whose_status_is_not_counted_has_no_answer(self):
+        def misbehave(exchange):
+            exchange.answer(length=0 if exchange.in_length == 1 else None)
+        for dialect in (V5, Ref):
+            with FakeTarget(dialect=dialect, on_request=misbehave) as target:
+                code, document = self.run_vof(target, 'write', '--input', '/dev/zero',
+                                              '--length', '4K')
+                self.assertEqual(code, FAILED, document)
+                self.assertIn('the target broke the protocol', document['error']['message'])
+
     def test_a_terminal_is_told_nothing_by_a_serial(self):
         serial = b'\x1b[31m\nforged\xff"\xe2\x80\xae'.ljust(20, b'z')
         for dialect in (V5, Ref):

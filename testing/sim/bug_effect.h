@@ -9,8 +9,8 @@
 //   if (effect.took_place()) ...
 //
 // A lost write has none when it is overwritten before anybody reads it, a byte that is changed when
-// its session ends before it arrives, and a connection that is not woken when something else soon
-// wakes it.
+// its session ends before it arrives, a connection that is not woken when something else soon wakes
+// it, and a post for which the channel has no room.
 #ifndef VOF_TESTING_SIM_BUG_EFFECT_H_
 #define VOF_TESTING_SIM_BUG_EFFECT_H_
 

@@ -38,6 +38,9 @@ class ReplayTest(unittest.TestCase):
     def test_a_leak_at_the_end(self):
         self.check_bug('leaked-buffer')
 
+    def test_a_key_that_is_used_too_late(self):
+        self.check_bug('late-key')
+
     def test_the_same_seed_without_the_bug_holds(self):
         code, out = run('--seed', '0')
         self.assertEqual((code, out), (0, 'seed 0: ok\n'))

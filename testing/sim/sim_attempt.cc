@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/engine/agreed_options.h"
 #include "core/engine/initiator_status.h"
-#include "core/wire/ref.h"
-#include "core/wire/v5.h"
-#include "core/wire/with_codec.h"
 #include "devices/blk/blk_wire.h"
 
 namespace vof {
@@ -17,7 +13,6 @@ namespace {
 constexpr size_t kKeptRequests = 16;
 constexpr ConfigField kCapacityField{.offset = 0, .bytes = 8};
 constexpr ConfigField kWritebackField{.offset = offsetof(BlkConfigSpace, writeback), .bytes = 1};
-constexpr ConfigField kNumQueuesField{.offset = offsetof(BlkConfigSpace, num_queues), .bytes = 2};
 
 }  // namespace
 
@@ -30,110 +25,13 @@ SimAttempt::SimAttempt(const Parts& parts, const SessionPlan& plan, ConnectBody 
       strict_(strict),
       hooks_(std::move(hooks)) {}
 
+// After a run that failed there may be some.
+SimAttempt::~SimAttempt() {
+  for (const auto& [request, owned] : requests_) Withdraw(request);
+}
+
 void SimAttempt::Note(const std::string& what) const {
   parts_.context->Note(body_.initiator_name + " life " + std::to_string(number_) + ": " + what);
-}
-
-// --- Connecting ---
-
-void SimAttempt::Start() {
-  Note("connects");
-  slept_at_start_ = parts_.context->slept;
-  WithCodec(plan_.dialect, [this]<Codec C>() {
-    auto engine = std::make_unique<InitiatorControlStream<C>>(body_, SessionOptions());
-    control_ = engine.get();
-    control_connection_ = AddConnection(std::move(engine), [this] {
-      control_ = nullptr;
-      control_connection_ = nullptr;
-    });
-  });
-}
-
-InitiatorSessionOptions SimAttempt::SessionOptions() {
-  InitiatorSessionOptions options;
-  options.handshake.dialect = plan_.dialect;
-  options.handshake.queues = plan_.queues;
-  options.handshake.queue_size = plan_.queue_size;
-  options.handshake.num_queues_field = kNumQueuesField;
-  options.handshake.num_queues_feature = kBlkFeatureMultiQueue;
-  options.connect_timeout = 5 * kNanosecondsPerSecond;
-  options.command_timeout = 4 * kNanosecondsPerSecond;
-  options.keepalive = plan_.keepalive;
-  options.on_open_virtqueues = [this](const SessionInfo& info) {
-    info_ = info;
-    hooks_.on_connected();
-    OpenVirtqueues();
-  };
-  options.on_ready = [this](const SessionInfo& info) {
-    if (ready_) return;  // again, after a reset
-    info_ = info;
-    ready_ = true;
-    CheckSlept("connecting", slept_at_start_);
-    Note("is ready as instance " + std::to_string(info.instance_id));
-    ReadCapacity();
-    hooks_.on_ready();
-  };
-  options.on_config_changed = [this] { ReadCapacity(); };
-  options.on_ended = [this](const absl::Status& why) { OnEnded(why); };
-  return options;
-}
-
-std::shared_ptr<PipeObserver> SimAttempt::NewObserver() {
-  SimContext* context = parts_.context;
-  const std::string who = body_.initiator_name + " life " + std::to_string(number_) + ": ";
-  return std::make_shared<WireChecker>(
-      wire_, [context, who](const std::string& what) { context->Fail(who + what); });
-}
-
-Connection* SimAttempt::AddConnection(std::unique_ptr<StreamEngine> engine,
-                                      std::function<void()> on_finished) {
-  SimLink link = MakeSimLink(parts_.context, NewObserver(), body_.initiator_name);
-  auto connection = std::make_unique<SimConnection>(std::move(link.initiator), std::move(engine));
-  Connection* added = connection.get();
-  ++num_connections_;
-  pipes_.push_back(link.pipe);
-  parts_.reactor->Add(std::move(connection), link.pipe, SimPipe::kInitiator,
-                      [this, on_finished = std::move(on_finished)](Connection*) {
-                        --num_connections_;
-                        on_finished();
-                      });
-  parts_.target->Accept(&link, body_.initiator_name, strict_ ? SimPeer::kStrict : SimPeer::kHonest);
-  return added;
-}
-
-void SimAttempt::OpenVirtqueues() {
-  for (size_t i = 0; i < info_.queue_sizes.size(); ++i) OpenVirtqueue(static_cast<uint16_t>(i));
-}
-
-void SimAttempt::OpenVirtqueue(uint16_t index) {
-  queues_.push_back(std::make_unique<Queue>());
-  Queue* queue = queues_.back().get();
-  queue->queue = std::make_shared<InitiatorQueue>(AgreedQueueOptions(info_, index));
-  InitiatorVirtqueueOptions options;
-  options.instance_id = info_.instance_id;
-  options.queue_index = index;
-  options.body = body_;
-  options.connect_timeout = 3 * kNanosecondsPerSecond;
-  options.on_connected = [this, queue] {
-    queue->connected = true;
-    OnQueueConnected();
-  };
-  options.on_drained = [this, queue] {
-    queue->drained = true;
-    OnQueueDrained();
-  };
-  options.on_ended = [this, queue](const absl::Status& why) { OnQueueEnded(queue, why); };
-  auto engine = plan_.dialect == Dialect::kV5 ? MakeQueueEngine<V5>(std::move(options), queue)
-                                              : MakeQueueEngine<Ref>(std::move(options), queue);
-  queue->connection = AddConnection(std::move(engine), [queue] { queue->connection = nullptr; });
-}
-
-template <Codec C>
-std::unique_ptr<StreamEngine> SimAttempt::MakeQueueEngine(InitiatorVirtqueueOptions options,
-                                                          Queue* queue) {
-  auto engine = std::make_unique<InitiatorVirtqueueStream<C>>(std::move(options), queue->queue);
-  queue->drain = [e = engine.get()] { e->Drain(); };
-  return engine;
 }
 
 void SimAttempt::OnQueueConnected() {
@@ -255,14 +153,14 @@ void SimAttempt::CloseOne() {
 
 void SimAttempt::BreakOne() {
   Note("one of its connections breaks");
-  pipes_[parts_.context->random.Below(pipes_.size())]->Break();
+  wires_[parts_.context->random.Below(wires_.size())]->Break();
 }
 
 void SimAttempt::Blackhole() {
   Note("vanishes from the network");
-  for (const auto& pipe : pipes_) {
-    pipe->Blackhole();
-    parts_.context->blackholes.push_back(pipe);
+  for (const auto& wire : wires_) {
+    wire->Blackhole();
+    parts_.context->blackholes.push_back(wire);
   }
   EndNow();
 }
@@ -352,12 +250,28 @@ void SimAttempt::Submit(size_t queue, std::unique_ptr<SimRequest> request) {
   SimRequest* submitted = request.get();
   submitted->on_done = [this](SimRequest* done) { OnRequestDone(done); };
   requests_[submitted] = std::move(request);
+  if (is_keyed()) Expose(submitted);
   queues_[queue]->queue->Submit(&submitted->request());
+}
+
+void SimAttempt::Expose(SimRequest* request) {
+  const auto draw = [this] {
+    return plan_.exposure == SimExposure::kEachRequest ||
+           (plan_.exposure == SimExposure::kSome && parts_.context->fabric_random.Chance(500));
+  };
+  if (draw()) parts_.memory->Expose(request->readable_memory(), Access::kRemoteRead);
+  if (draw()) parts_.memory->Expose(request->writable_memory(), Access::kRemoteWrite);
+}
+
+void SimAttempt::Withdraw(SimRequest* request) {
+  parts_.memory->Withdraw(request->readable_memory());
+  parts_.memory->Withdraw(request->writable_memory());
 }
 
 // Some requests go at once, so that a sanitizer sees who uses them later; others are kept and
 // looked at again, so that it is seen without one.
 void SimAttempt::OnRequestDone(SimRequest* request) {
+  if (is_keyed()) Withdraw(request);  // no key outlives it
   if (request->unsettled_write() != nullptr) hooks_.on_unsettled(request->unsettled_write());
   const auto it = requests_.find(request);
   std::unique_ptr<SimRequest> owned = std::move(it->second);

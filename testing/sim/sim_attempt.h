@@ -19,15 +19,19 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/engine/initiator_control_stream.h"
+#include "core/engine/initiator_control.h"
 #include "core/engine/initiator_queue.h"
-#include "core/engine/initiator_virtqueue_stream.h"
+#include "core/engine/initiator_virtqueue_keyed.h"
+#include "core/engine/message_engine.h"
+#include "core/engine/stream_engine.h"
+#include "testing/sim/queue_rules.h"
 #include "testing/sim/sim_context.h"
-#include "testing/sim/sim_network.h"
+#include "testing/sim/sim_fabric.h"
+#include "testing/sim/sim_memory.h"
 #include "testing/sim/sim_reactor.h"
 #include "testing/sim/sim_request.h"
 #include "testing/sim/sim_target.h"
-#include "testing/sim/wire_checker.h"
+#include "testing/sim/sim_wire.h"
 
 namespace vof {
 
@@ -37,6 +41,8 @@ class SimAttempt {
     SimContext* context = nullptr;
     SimTarget* target = nullptr;
     SimReactor* reactor = nullptr;
+    SimFabric* fabric = nullptr;
+    SimMemory* memory = nullptr;  // of the reactor
   };
   struct Hooks {
     std::function<void()> on_connected;  // the target has answered: older lives are over
@@ -49,6 +55,7 @@ class SimAttempt {
              Hooks hooks);
   SimAttempt(const SimAttempt&) = delete;
   SimAttempt& operator=(const SimAttempt&) = delete;
+  ~SimAttempt();
 
   void Start();
   int number() const { return number_; }
@@ -91,18 +98,29 @@ class SimAttempt {
     bool ended = false;
   };
 
+  // --- Connecting (sim_attempt_connect.cc) ---
   InitiatorSessionOptions SessionOptions();
-  std::shared_ptr<PipeObserver> NewObserver();
-  Connection* AddConnection(std::unique_ptr<StreamEngine> engine,
-                            std::function<void()> on_finished);
+  bool is_keyed() const { return plan_.transmission == Transmission::kKeyed; }
+  SimPeer PeerKind() const { return strict_ ? SimPeer::kStrict : SimPeer::kHonest; }
+  template <Codec C>
+  void StartControl();
+  InitiatorKeyedOptions KeyedOptions(const KeyedLimits& limits) const;
+  QueueRules::Fail OnBrokenRule();
+  Connection* AddStream(std::unique_ptr<StreamEngine> engine, std::function<void()> on_finished);
+  Connection* AddMessages(std::unique_ptr<MessageEngine> engine, std::function<void()> on_finished);
+  Connection* Add(std::unique_ptr<Connection> connection, std::shared_ptr<SimWire> wire,
+                  std::function<void()> on_finished);
   void OpenVirtqueues();
   void OpenVirtqueue(uint16_t index);
   template <Codec C>
-  std::unique_ptr<StreamEngine> MakeQueueEngine(InitiatorVirtqueueOptions options, Queue* queue);
+  Connection* AddQueueEngine(InitiatorVirtqueueOptions options, Queue* queue);
+  // --- Living ---
   void OnQueueConnected();
   void OnQueueDrained();
   void OnQueueEnded(Queue* queue, const absl::Status& why);
   void OnEnded(const absl::Status& why);
+  void Expose(SimRequest* request);
+  void Withdraw(SimRequest* request);
   void OnRequestDone(SimRequest* request);
   void CheckSlept(const std::string& what, Nanoseconds slept_before) const;
   void JudgeEnd(const std::string& what, const absl::Status& why);
@@ -122,7 +140,7 @@ class SimAttempt {
   InitiatorControl* control_ = nullptr;  // null: gone
   Connection* control_connection_ = nullptr;
   std::vector<std::unique_ptr<Queue>> queues_;
-  std::vector<std::shared_ptr<SimPipe>> pipes_;
+  std::vector<std::shared_ptr<SimWire>> wires_;
   std::map<SimRequest*, std::unique_ptr<SimRequest>> requests_;
   std::vector<std::unique_ptr<SimRequest>> finished_requests_;
   SessionInfo info_;

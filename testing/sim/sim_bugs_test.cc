@@ -39,6 +39,20 @@ const Expectation kExpectations[] = {
      "LostWakeUp",
      {"does not end", "sleeps for ever", "without a fault", "are left", "everybody slept"},
      /*always_harms=*/false},
+    // --- Of keyed transmission ---
+    {SimBug::kEarlyCredit,  // none when the queue is never full
+     "EarlyCredit",
+     {"receives for", "no receive for a message"},
+     /*always_harms=*/false},
+    {SimBug::kEarlyCompletion,
+     "EarlyCompletion",
+     {"stores where no request lets it", "holds", "its status byte is", "its data are not zeros"},
+     /*always_harms=*/false},
+    {SimBug::kEarlyReuse, "EarlyReuse", {"changed a buffer that is posted"}},
+    {SimBug::kLateKey,
+     "LateKey",
+     {"stores where no request lets it"},
+     /*always_harms=*/false},
 };
 
 bool IsExpected(const std::string& failure, const Expectation& expectation) {

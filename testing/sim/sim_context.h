@@ -16,14 +16,19 @@
 #include "core/base/time.h"
 #include "testing/sim/bug_effect.h"
 #include "testing/sim/disk_model.h"
-#include "testing/sim/sim_pipe.h"
 #include "testing/sim/sim_plan.h"
+#include "testing/sim/sim_wire.h"
 
 namespace vof {
 
 struct SimContext {
   SimContext(const SimPlan& p, bool v)
-      : plan(p), verbose(v), random(p.seed), model(p.sectors), effect(p.sectors) {}
+      : plan(p),
+        verbose(v),
+        random(p.seed),
+        fabric_random(p.seed * 5 + 3),
+        model(p.sectors),
+        effect(p.sectors) {}
 
   void Fail(const std::string& what) {
     Note("FAILED: " + what);
@@ -48,6 +53,7 @@ struct SimContext {
   const SimPlan plan;
   const bool verbose;
   FaultRandom random;
+  FaultRandom fabric_random;  // of the fabric, so that it changes nothing for streams
   DiskModel model;
   BugEffect effect;  // of the bug of the plan
   MonotonicTime now = start;
@@ -61,7 +67,7 @@ struct SimContext {
   uint64_t num_resizes = 0;
   uint64_t num_requests = 0;
   // Connections that the network swallows; a real one would find out in the end (TCP keepalive).
-  std::vector<std::shared_ptr<SimPipe>> blackholes;
+  std::vector<std::shared_ptr<SimWire>> blackholes;
   std::string failure;
   uint64_t num_occasions = 0;  // for the bug of the plan
   bool sabotaged = false;

@@ -23,6 +23,7 @@
 #include "backends/loopback/byte_ring.h"
 #include "core/base/buffer.h"
 #include "core/transport/byte_stream.h"
+#include "testing/sim/sim_wire.h"
 
 namespace vof {
 
@@ -33,11 +34,8 @@ class PipeObserver {
   virtual ~PipeObserver() = default;
 };
 
-class SimPipe {
+class SimPipe final : public SimWire {
  public:
-  static constexpr int kInitiator = 0;
-  static constexpr int kTarget = 1;
-
   SimPipe(size_t capacity_bytes, std::shared_ptr<PipeObserver> observer)
       : observer_(std::move(observer)), ends_{End(capacity_bytes), End(capacity_bytes)} {}
 
@@ -71,15 +69,14 @@ class SimPipe {
     if (!swallows_) ends_[1 - side].incoming_ended = true;
   }
   // As a reset does: bytes under way are lost, both ends get an error.
-  void Break() { broken_ = true; }
-  void Blackhole() { swallows_ = true; }
-  bool is_blackhole() const { return swallows_ && !broken_; }
+  void Break() override { broken_ = true; }
+  void Blackhole() override { swallows_ = true; }
 
-  bool CanRead(int side) const {
+  bool CanRead(int side) const override {
     const End& me = ends_[side];
     return me.closed || broken_ || me.incoming_ended || me.incoming.size_bytes() > 0;
   }
-  bool CanWrite(int side) const {
+  bool CanWrite(int side) const override {
     const End& peer = ends_[1 - side];
     return ends_[side].closed || broken_ || swallows_ || peer.closed || peer.incoming_ended ||
            peer.incoming.room_bytes() > 0;

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/limits.h"
+
 namespace vof {
 namespace {
 
@@ -59,6 +61,40 @@ void PlanNetwork(FaultRandom& random, SimPlan* plan) {
   plan->longest_cut_bytes = OneOf<uint64_t>(random, std::array<uint64_t, 3>{100, 3000, 60000});
 }
 
+void PlanFabric(FaultRandom& random, SimPlan* plan) {
+  const auto delay = [&random] {
+    return Nanoseconds{1000} * OneOf<int>(random, std::array<int, 6>{0, 0, 10, 50, 500, 10000});
+  };
+  SimFabricPlan& fabric = plan->fabric;
+  fabric.longest_effect_delay = delay();
+  fabric.longest_event_delay = delay();
+  fabric.longest_return_delay = delay();
+  if (random.Chance(500)) fabric.early_per_mille = static_cast<uint32_t>(random.Below(1000));
+  if (random.Chance(300)) fabric.again_per_mille = static_cast<uint32_t>(random.Below(500));
+  if (random.Chance(400)) fabric.refusals_per_mille = static_cast<uint32_t>(random.Below(500));
+  fabric.send_depth = OneOf<int>(random, std::array<int, 5>{1, 2, 16, 256, 256});
+  fabric.inline_bytes = OneOf<uint32_t>(random, std::array<uint32_t, 3>{64, 64, 256});
+  fabric.latest_cut = OneOf<uint64_t>(random, std::array<uint64_t, 3>{5, 100, 1000});
+}
+
+// Of every three seeds one is for streams alone, one for the fabric alone, one for both.
+void PlanTransmission(SimPlan* plan) {
+  if (plan->seed % 3 == 0) return;
+  FaultRandom random(plan->seed * 7 + 2);
+  PlanFabric(random, plan);
+  static constexpr std::array<uint32_t, 7> kInlineBytes{
+      0, 1, 17, 64, 529, 4096, kDefaultInlineBytes};
+  TargetOptions& target = plan->target;
+  if (random.Chance(250)) target.transport_features &= ~transport_feature::kInline;
+  if (random.Chance(700)) target.inline_request_bytes = OneOf(random, kInlineBytes);
+  if (random.Chance(700)) target.inline_completion_bytes = OneOf(random, kInlineBytes);
+  for (SessionPlan& session : plan->sessions) {
+    if (plan->seed % 3 == 2 && random.Chance(500)) continue;
+    session.transmission = Transmission::kKeyed;
+    session.exposure = static_cast<SimExposure>(random.Below(3));
+  }
+}
+
 }  // namespace
 
 SimPlan MakeSimPlan(uint64_t seed) {
@@ -85,6 +121,7 @@ SimPlan MakeSimPlan(uint64_t seed) {
   }
   for (SessionPlan& session : plan.sessions) session.returns = random.Chance(250);
   plan.target.max_instances = static_cast<uint32_t>(sessions + 1 + random.Below(3));
+  PlanTransmission(&plan);
   return plan;
 }
 
@@ -101,13 +138,17 @@ SimPlan MakeSimPlanWithBug(uint64_t seed, SimBug bug) {
 }
 
 std::optional<SimBug> SimBugNamed(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, SimBug>, 6> kNames = {{
+  static constexpr std::array<std::pair<std::string_view, SimBug>, 10> kNames = {{
       {"lost-completion", SimBug::kLostCompletion},
       {"doubled-completion", SimBug::kDoubledCompletion},
       {"corrupted-byte", SimBug::kCorruptedByte},
       {"lost-write", SimBug::kLostWrite},
       {"leaked-buffer", SimBug::kLeakedBuffer},
       {"lost-wake-up", SimBug::kLostWakeUp},
+      {"early-credit", SimBug::kEarlyCredit},
+      {"early-completion", SimBug::kEarlyCompletion},
+      {"early-reuse", SimBug::kEarlyReuse},
+      {"late-key", SimBug::kLateKey},
   }};
   for (const auto& [known, bug] : kNames) {
     if (known == name) return bug;

@@ -30,10 +30,24 @@ enum class SimBug : uint8_t {
   kLostWrite,          // a write is acknowledged, and was not made
   kLeakedBuffer,       // the target keeps memory of its pool
   kLostWakeUp,         // a connection of the target sleeps for ever
+  // --- Of keyed transmission, at the target ---
+  kEarlyCredit,      // a credit is given before the receive for it is posted
+  kEarlyCompletion,  // a completion is sent before a store that belongs to it
+  kEarlyReuse,       // a buffer is written to before it is reported
+  kLateKey,          // a key is used after the request that showed it was answered
+};
+
+// Memory of an initiator's requests on the fabric.
+enum class SimExposure : uint8_t {
+  kNone,         // all of it goes through the pool
+  kEachRequest,  // registered while the request lives
+  kSome,         // of some requests
 };
 
 struct SessionPlan {
   Dialect dialect = Dialect::kV5;
+  Transmission transmission = Transmission::kStream;
+  SimExposure exposure = SimExposure::kNone;
   bool has_token = true;
   uint16_t queues = 1;
   uint16_t queue_size = 0;
@@ -43,6 +57,19 @@ struct SessionPlan {
   // When all is done and has settled it comes back and does it all again, and then nothing may
   // fail.
   bool returns = false;
+};
+
+// What the fabric does; see sim_fabric_link.h. Times are at most.
+struct SimFabricPlan {
+  Nanoseconds longest_effect_delay = 0;
+  Nanoseconds longest_event_delay = 0;
+  Nanoseconds longest_return_delay = 0;  // of a receive, until the adapter has it
+  uint32_t early_per_mille = 0;          // sends and stores that may be reported before they arrive
+  uint32_t again_per_mille = 0;          // posts refused without a reason
+  uint32_t refusals_per_mille = 0;       // registrations
+  int send_depth = 256;
+  uint32_t inline_bytes = 64;
+  uint64_t latest_cut = 100;  // after so many posts
 };
 
 struct SimPlan {
@@ -68,6 +95,7 @@ struct SimPlan {
   DirectionFaults faults;              // of each end and direction, but for cuts
   uint32_t cut_per_mille = 0;          // of the connections
   uint64_t longest_cut_bytes = 20000;  // where they are cut at the latest
+  SimFabricPlan fabric;
 
   // --- What happens ---
   uint32_t chaos_requests = 100;  // of each session, before the faults stop

@@ -4,7 +4,7 @@
 // (core/runtime/reactor.h), one step at a time and in an order that the seed decides.
 //
 //   SimReactor reactor(&now, /*scratch_bytes=*/4096);
-//   reactor.Add(std::move(connection), pipe, SimPipe::kTarget, on_finished);
+//   reactor.Add(std::move(connection), wire, SimWire::kTarget, on_finished);
 //   while (reactor.has_work()) reactor.Step(random);
 //
 // A connection that sleeps is polled only for the reasons that would wake it in production, so a
@@ -28,7 +28,7 @@
 #include "core/engine/engine_host.h"
 #include "core/memory/buffer_pool.h"
 #include "core/runtime/connection.h"
-#include "testing/sim/sim_pipe.h"
+#include "testing/sim/sim_wire.h"
 
 namespace vof {
 
@@ -48,11 +48,11 @@ class SimReactor final : public Executor {
 
   // With `on_deaf` the connection is never told of anything that comes (a bug, for the checkers),
   // and `on_deaf` is called when it has slept through something for a second: nothing else woke it.
-  void Add(std::unique_ptr<Connection> connection, std::shared_ptr<SimPipe> pipe, int side,
+  void Add(std::unique_ptr<Connection> connection, std::shared_ptr<SimWire> wire, int side,
            OnFinished on_finished, OnDeaf on_deaf = nullptr) {
     auto entry = std::make_unique<Entry>();
     entry->connection = std::move(connection);
-    entry->pipe = std::move(pipe);
+    entry->wire = std::move(wire);
     entry->side = side;
     entry->on_finished = std::move(on_finished);
     entry->on_deaf = std::move(on_deaf);
@@ -117,7 +117,7 @@ class SimReactor final : public Executor {
  private:
   struct Entry {
     std::unique_ptr<Connection> connection;
-    std::shared_ptr<SimPipe> pipe;
+    std::shared_ptr<SimWire> wire;
     int side = 0;
     OnFinished on_finished;
     OnDeaf on_deaf;  // not empty: it is deaf
@@ -129,8 +129,8 @@ class SimReactor final : public Executor {
 
     void Wake() { woken = active = true; }
     bool IsCalled() const {
-      return pipe != nullptr &&
-             ((wait.want_read && pipe->CanRead(side)) || (wait.want_write && pipe->CanWrite(side)));
+      return wire != nullptr &&
+             ((wait.want_read && wire->CanRead(side)) || (wait.want_write && wire->CanWrite(side)));
     }
     bool Runs() const { return active || (on_deaf == nullptr && IsCalled()); }
     void NoteDeafness(MonotonicTime now) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ class SimRequest {
   InitiatorRequest& request() { return request_; }
   // Called in `done`; may destroy the request.
   std::function<void(SimRequest*)> on_done;
+  // All that it lets be read, and written.
+  std::span<std::byte> readable_memory() { return out_; }
+  std::span<std::byte> writable_memory() { return in_; }
   // In on_done, when nobody knows whether its write will land.
   const DiskModel::WriteHandle& unsettled_write() const { return unsettled_write_; }
   // Nobody wrote into its buffers since it was done.

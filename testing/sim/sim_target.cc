@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/engine/target_messages.h"
 #include "core/wire/codec.h"
 #include "devices/blk/store_memory.h"
 #include "testing/sim/sim_request.h"
@@ -24,10 +25,13 @@ std::string BrokenRule(const std::string& description) {
 
 }  // namespace
 
-SimTarget::SimTarget(SimContext* context) : context_(context), directory_(context->plan.target) {
+SimTarget::SimTarget(SimContext* context, SimFabric* fabric)
+    : context_(context), directory_(context->plan.target) {
   for (int i = 0; i < context->plan.target_reactors; ++i) {
     reactors_.push_back(
         std::make_unique<SimReactor>(&context->now, context->plan.target_scratch_bytes));
+    memories_.push_back(std::make_unique<SimMemory>(&fabric->target_domain(),
+                                                    &reactors_.back()->pool(), Access::kLocal));
   }
   MakeDevice();
 }
@@ -45,7 +49,8 @@ void SimTarget::MakeDevice() {
   if (plan.memory_store) {
     inner = *MakeMemoryStore({.size_bytes = plan.sectors * kSectorBytes,
                               .max_size_bytes = 1u << 20,
-                              .huge_pages = HugePages::kOff});
+                              .huge_pages = HugePages::kOff},
+                             {.all_at_once = true});
   } else {
     fake_store_ = std::make_shared<FakeStore>(
         FakeStore::Options{.size_bytes = plan.sectors * kSectorBytes,
@@ -68,18 +73,44 @@ void SimTarget::MakeDevice() {
 }
 
 void SimTarget::Accept(SimLink* link, const std::string& address, SimPeer peer) {
-  SimReactor& reactor = *reactors_[context_->random.Below(reactors_.size())];
+  SimReactor& reactor = *reactors_[ChooseReactor()];
   auto engine = std::make_unique<TargetConnection>(reactor.host(), &directory_,
                                                    PeerIdentity{address, 0, {}}, context_->now);
-  auto connection = std::make_unique<SimConnection>(std::move(link->target), std::move(engine));
+  TargetEndpoint* endpoint = &engine->endpoint();
+  Add(&reactor, std::make_unique<SimConnection>(std::move(link->target), std::move(engine)),
+      endpoint, link->pipe, peer);
+}
+
+void SimTarget::Accept(SimFabric::Pair* pair, const std::string& address, SimPeer peer) {
+  const size_t choice = ChooseReactor();
+  SimReactor& reactor = *reactors_[choice];
+  SimMemory& memory = *memories_[choice];
+  if (!memory.RegisterPool()) {
+    context_->Note("target: no registered memory");
+    pair->target.reset();
+    return;
+  }
+  KeyedHost keyed;
+  keyed.regions = &memory.regions();
+  auto engine = std::make_unique<TargetMessages>(reactor.host(), keyed, &directory_,
+                                                 PeerIdentity{address, 0, {}}, context_->now);
+  TargetEndpoint* endpoint = &engine->endpoint();
+  Add(&reactor, std::make_unique<SimMessageConnection>(std::move(pair->target), std::move(engine)),
+      endpoint, pair->link, peer);
+}
+
+void SimTarget::Add(SimReactor* reactor, std::unique_ptr<Connection> connection,
+                    TargetEndpoint* endpoint, std::shared_ptr<SimWire> wire, SimPeer peer) {
   SimReactor::OnDeaf on_deaf;
   // Another life may fail for what happened before the calm: its end would excuse the bug's.
   if (peer == SimPeer::kStrict && context_->Sabotage(SimBug::kLostWakeUp)) {
     on_deaf = [this] { context_->effect.TookPlace(); };
   }
-  reactor.Add(
-      std::move(connection), link->pipe, SimPipe::kTarget,
+  endpoints_[connection.get()] = endpoint;
+  reactor->Add(
+      std::move(connection), std::move(wire), SimWire::kTarget,
       [this, honest = peer != SimPeer::kStranger](Connection* finished) {
+        endpoints_.erase(finished);
         const std::string description = finished->Describe();
         context_->Note("target: ended " + description);
         const std::string rule = BrokenRule(description);
@@ -106,10 +137,10 @@ void SimTarget::Act() {
       return HoldStore(random.Chance(500), random.Chance(300));
     case 3:
     case 4:
-      return TakeMemory();
+      return hog_.Take(&reactors_[ChooseReactor()]->pool(), random);
     case 5:
     case 6:
-      return taken_memory_.clear();
+      return hog_.GiveBack();
     default:
       if (random.Chance(200)) Drain();
   }
@@ -136,36 +167,20 @@ void SimTarget::HoldStore(bool hold, bool stubborn) {
   if (fake_store_ != nullptr) fake_store_->Hold(hold);
 }
 
-// Leaves little or nothing of a pool for requests.
-void SimTarget::TakeMemory() {
-  BufferPool& pool = reactors_[context_->random.Below(reactors_.size())]->pool();
-  const size_t left = context_->random.Chance(300) ? 0 : context_->random.Below(128u << 10);
-  for (size_t size = size_t{8} << 20; size >= 512; size /= 2) {
-    while (pool.limit_bytes() - pool.in_use_bytes() >= left + size) {
-      PoolBuffer buffer = pool.Allocate(size);
-      if (!buffer) break;
-      taken_memory_.push_back(std::move(buffer));
-    }
-  }
-}
-
 void SimTarget::Drain() {
   context_->Note("target: drains");
   for (auto& reactor : reactors_) {
-    reactor->ForEach([](Connection* connection) {
-      auto& engine = static_cast<SimConnection*>(connection)->engine();
-      static_cast<TargetConnection&>(engine).endpoint().BeginDrain();
-    });
+    reactor->ForEach([this](Connection* connection) { endpoints_[connection]->BeginDrain(); });
   }
 }
 
 void SimTarget::Calm() {
   HoldStore(false, false);
-  taken_memory_.clear();
+  hog_.GiveBack();
 }
 
 void SimTarget::CheckGone() {
-  taken_memory_.clear();
+  hog_.GiveBack();
   if (context_->Sabotage(SimBug::kLeakedBuffer)) leaked_ = reactors_[0]->pool().Allocate(512);
   if (directory_.num_instances() != 0) {
     context_->Fail(std::to_string(directory_.num_instances()) + " instances are left");

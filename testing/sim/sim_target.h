@@ -2,7 +2,7 @@
 //
 // The target of a simulated world: a directory with one disk, reactors, and what goes wrong there.
 //
-//   SimTarget target(&context);
+//   SimTarget target(&context, &fabric);
 //   target.Accept(link.pipe, std::move(link.target), "192.0.2.1", SimPeer::kHonest);
 //   target.Act();                 // a resize, a store that stands still, memory that is taken away
 //   target.Calm();                // no more of that
@@ -11,15 +11,20 @@
 #define VOF_TESTING_SIM_SIM_TARGET_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/engine/target_connection.h"
 #include "core/engine/target_directory.h"
+#include "core/engine/target_endpoint.h"
 #include "devices/blk/blk_device.h"
 #include "devices/blk/testing/fake_store.h"
 #include "testing/sim/sim_context.h"
+#include "testing/sim/sim_fabric.h"
+#include "testing/sim/sim_hog.h"
+#include "testing/sim/sim_memory.h"
 #include "testing/sim/sim_network.h"
 #include "testing/sim/sim_reactor.h"
 #include "testing/sim/sim_store.h"
@@ -36,10 +41,11 @@ enum class SimPeer : uint8_t {
 
 class SimTarget {
  public:
-  explicit SimTarget(SimContext* context);
+  SimTarget(SimContext* context, SimFabric* fabric);
   ~SimTarget();
 
   void Accept(SimLink* link, const std::string& address, SimPeer peer);
+  void Accept(SimFabric::Pair* pair, const std::string& address, SimPeer peer);
   std::vector<std::unique_ptr<SimReactor>>& reactors() { return reactors_; }
   TargetDirectory& directory() { return directory_; }
   bool HasInstance(uint16_t id) const;
@@ -50,9 +56,11 @@ class SimTarget {
   void CheckGone();
 
  private:
+  size_t ChooseReactor() { return context_->random.Below(reactors_.size()); }
+  void Add(SimReactor* reactor, std::unique_ptr<Connection> connection, TargetEndpoint* endpoint,
+           std::shared_ptr<SimWire> wire, SimPeer peer);
   void MakeDevice();
   void HoldStore(bool hold, bool stubborn);
-  void TakeMemory();
   void Drain();
 
   SimContext* const context_;
@@ -61,7 +69,9 @@ class SimTarget {
   std::shared_ptr<StubbornStore> store_;
   std::shared_ptr<BlkDevice> device_;
   std::vector<std::unique_ptr<SimReactor>> reactors_;
-  std::vector<PoolBuffer> taken_memory_;
+  std::vector<std::unique_ptr<SimMemory>> memories_;  // of each reactor
+  std::map<Connection*, TargetEndpoint*> endpoints_;
+  SimHog hog_;
   PoolBuffer leaked_;  // by a bug of the plan
 };
 

@@ -4,49 +4,30 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/wire/connect_body.h"
-#include "core/wire/ref.h"
-#include "core/wire/v5.h"
-
 namespace vof {
 namespace {
 
 constexpr uint64_t kMostChaosSteps = 12000;
 constexpr Nanoseconds kLongestChaos = 40 * kNanosecondsPerSecond;
 constexpr uint64_t kMostCalmResizes = 6;
-// Strangers must not take all the steps there are.
-constexpr size_t kMostConnections = 20;
 constexpr uint64_t kMostSteps = 3'000'000;
 constexpr Nanoseconds kLongestCalm = 120 * kNanosecondsPerSecond;
 constexpr Nanoseconds kLongestIdleStep = 20 * kNanosecondsPerMillisecond;
-
-template <Codec C>
-SimStranger::Bytes ConnectBytesOf(Command command, const ConnectBody& body) {
-  command.kind = CommandKind::kConnect;
-  command.body_length = kConnectBodyBytes;
-  command.ndesc = C::kSegmentedStreams ? 1 : 0;
-  const size_t descriptor_bytes = C::kSegmentedStreams ? C::kDescriptorBytes : 0;
-  SimStranger::Bytes bytes(kHeaderBytes + descriptor_bytes + kConnectBodyBytes);
-  C::EncodeCommand(command, HeaderOut(bytes.data(), kHeaderBytes));
-  if constexpr (C::kSegmentedStreams) {
-    C::EncodeSegment(Segment{.length_bytes = kConnectBodyBytes},
-                     {bytes.data() + kHeaderBytes, descriptor_bytes});
-  }
-  (void)EncodeConnectBody(C::kDialect, body, std::span(bytes).template last<kConnectBodyBytes>());
-  return bytes;
-}
 
 }  // namespace
 
 SimWorld::SimWorld(const SimPlan& plan, bool verbose)
     : context_(plan, verbose),
+      fabric_(&context_),
       initiators_(&context_.now, plan.initiator_scratch_bytes),
-      target_(&context_) {
+      memory_(&fabric_.initiator_domain(), &initiators_.pool(), Access::kRemoteReadWrite),
+      target_(&context_, &fabric_) {
   reactors_.push_back(&initiators_);
   for (const auto& reactor : target_.reactors()) reactors_.push_back(reactor.get());
   for (size_t i = 0; i < plan.sessions.size(); ++i) {
     sessions_.push_back(std::make_unique<SimSession>(
-        SimAttempt::Parts{&context_, &target_, &initiators_}, plan.sessions[i], i));
+        SimAttempt::Parts{&context_, &target_, &initiators_, &fabric_, &memory_}, plan.sessions[i],
+        i));
   }
 }
 
@@ -61,6 +42,7 @@ std::string SimWorld::Run() {
   if (!context_.failed()) RunCalm();
   if (!context_.failed()) RunUntilGone();
   if (!context_.failed()) target_.CheckGone();
+  if (!context_.failed()) CheckInitiatorsGone();
   target_.Calm();  // engines that are destroyed wait for their device
   return context_.failure;
 }
@@ -81,8 +63,9 @@ void SimWorld::RunChaos() {
 void SimWorld::RunCalm() {
   context_.Note("--- calm ---");
   context_.calm = true;
+  hog_.GiveBack();
   target_.Calm();
-  for (const auto& pipe : context_.blackholes) pipe->Break();
+  for (const auto& wire : context_.blackholes) wire->Break();
   for (const auto& session : sessions_) session->BeginCalm();
   // Sessions that come back do their work twice; some networks are very slow.
   const auto& plans = context_.plan.sessions;
@@ -123,6 +106,14 @@ void SimWorld::RunUntilGone() {
   while (HasWork()) Step();  // posts
 }
 
+void SimWorld::CheckInitiatorsGone() {
+  if (initiators_.pool().in_use_bytes() != 0) context_.Fail("an initiator's memory is in use");
+  if (initiators_.pool().has_waiters()) context_.Fail("an initiator waits for memory");
+  if (fabric_.initiator_domain().num_regions() > 1) {  // the pool's
+    context_.Fail("a key has outlived its request");
+  }
+}
+
 // --- One step ---
 
 bool SimWorld::HasWork() const {
@@ -131,7 +122,7 @@ bool SimWorld::HasWork() const {
 }
 
 MonotonicTime SimWorld::NextEvent() const {
-  MonotonicTime next = kInfiniteFuture;
+  MonotonicTime next = fabric_.NextTime();
   for (SimReactor* reactor : reactors_) next = std::min(next, reactor->NextDeadline());
   for (const auto& session : sessions_) {
     if (!session->finished()) next = std::min(next, session->NextEvent());
@@ -141,6 +132,7 @@ MonotonicTime SimWorld::NextEvent() const {
 
 void SimWorld::Step() {
   ++steps_;
+  fabric_.Run();
   for (const auto& session : sessions_) session->Poll();
   SimReactor* reactor = reactors_[context_.random.Below(reactors_.size())];
   PassTime(reactor->Step(context_.random));
@@ -165,7 +157,25 @@ void SimWorld::PassTime(bool moved) {
 
 // --- What happens ---
 
+bool SimWorld::any_keyed() const {
+  const auto& plans = context_.plan.sessions;
+  return std::any_of(plans.begin(), plans.end(), [](const SessionPlan& plan) {
+    return plan.transmission == Transmission::kKeyed;
+  });
+}
+
+// Initiators need some on the fabric only.
+void SimWorld::ActOnMemory() {
+  FaultRandom& random = context_.fabric_random;
+  if (random.Chance(500)) {
+    hog_.Take(&initiators_.pool(), random);
+  } else {
+    hog_.GiveBack();
+  }
+}
+
 void SimWorld::Act() {
+  if (any_keyed() && context_.fabric_random.Chance(100)) return ActOnMemory();
   switch (context_.random.Below(4)) {
     case 0:
       return target_.Act();
@@ -173,62 +183,6 @@ void SimWorld::Act() {
       return context_.random.Chance(400) ? SendStranger() : void();
     default:
       return sessions_[context_.random.Below(sessions_.size())]->Act();
-  }
-}
-
-void SimWorld::SendStranger() {
-  if (initiators_.num_connections() >= kMostConnections) return;
-  const SimSession& victim = *sessions_[context_.random.Below(sessions_.size())];
-  StrangerKind kind{};
-  SimStranger::Bytes bytes = StrangerBytes(victim, &kind);
-  const bool victim_was_ready = victim.ready();
-  const uint16_t instance_id = victim.instance_id();
-  const MonotonicTime leave_at = context_.now + Milliseconds(1 + context_.random.Below(300));
-  auto engine = std::make_unique<SimStranger>(
-      std::move(bytes), leave_at, [=, this, &victim](const SimStranger::Bytes& answer) {
-        const bool victim_stayed =
-            victim_was_ready && victim.ready() && victim.instance_id() == instance_id;
-        const bool may_enter =
-            kind == StrangerKind::kNamesake && (context_.plan.shareable || !victim_stayed);
-        if (!may_enter) CheckRefused(answer);
-      });
-  SimLink link = MakeSimLink(&context_, nullptr, "stranger");
-  initiators_.Add(std::make_unique<SimConnection>(std::move(link.initiator), std::move(engine)),
-                  link.pipe, SimPipe::kInitiator, nullptr);
-  target_.Accept(&link, "stranger", SimPeer::kStranger);
-}
-
-SimStranger::Bytes SimWorld::StrangerBytes(const SimSession& victim, StrangerKind* kind) {
-  FaultRandom& random = context_.random;
-  ConnectBody body = victim.body();
-  Command command;
-  command.instance_id = kControlInstanceId;
-  const bool is_v5 = random.Chance(600);
-  *kind = static_cast<StrangerKind>(random.Below(5));
-  if (*kind == StrangerKind::kNoise) {
-    SimStranger::Bytes noise(1 + random.Below(2000));
-    for (std::byte& b : noise) b = static_cast<std::byte>(random.Next());
-    noise[0] = std::byte{0xff};
-    return noise;
-  }
-  if (*kind == StrangerKind::kVirtqueue) {
-    command.instance_id = victim.ready() ? victim.instance_id() : 0x1234;
-    body.token.fill(std::byte{0});
-  } else if (*kind == StrangerKind::kNoDevice) {
-    body.target_name = "no such disk";
-  } else {
-    body.token.fill(std::byte{0x77});
-  }
-  SimStranger::Bytes bytes =
-      is_v5 ? ConnectBytesOf<V5>(command, body) : ConnectBytesOf<Ref>(command, body);
-  if (*kind == StrangerKind::kHalf) bytes.resize(random.Below(bytes.size()));
-  return bytes;
-}
-
-void SimWorld::CheckRefused(const SimStranger::Bytes& answer) {
-  if (answer.size() < 2) return;  // closed without one
-  if (answer[0] == std::byte{0} && answer[1] == std::byte{0}) {
-    context_.Fail("a stranger was let in");
   }
 }
 

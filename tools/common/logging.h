@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -31,12 +32,17 @@ std::string_view KnownLogLevels();
 absl::Status CheckLogLevel(std::string_view level);
 
 // Makes spdlog's default logger write to stderr, unbuffered, with a time and a level. Times are
-// local with the offset to UTC. The error is CheckLogLevel's; nothing changes then.
+// local with the offset to UTC. A line never waits for whoever reads stderr: it is dropped when it
+// cannot be written at once, and the next one that can is preceded by a line that tells how many
+// were. The error is CheckLogLevel's; nothing changes then.
 absl::Status SetUpLogging(const LoggingOptions& options);
 
-// Writes "PROGRAM: error: MESSAGE" to stderr, the line with which a failing program ends; not
-// subject to the log level. Stays one line that cannot steer a terminal: what a configuration or a
-// command line put into `message` is escaped (Printable).
+// Writes "PROGRAM: error: MESSAGE" to stderr, the lines with which a failing program ends; not
+// subject to the log level. Each stays one line that cannot steer a terminal: what a configuration
+// or a command line put into it is escaped (Printable). Of very many, or of a very long one, as
+// much as a person can use: the first 100, and about 1000 bytes of each. Waits a second at most for
+// a reader of stderr that takes nothing.
+void PrintErrors(std::string_view program, const std::vector<std::string>& messages);
 void PrintError(std::string_view program, std::string_view message);
 
 }  // namespace vof

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 namespace vof {
@@ -41,7 +42,7 @@ TEST(StandardDescriptorsTest, FillsTheClosedOnesAndNoOthers) {
       const int other = open("/", O_RDONLY | O_DIRECTORY);
       for (int fd = 0; fd < 3; ++fd) dup2(other, fd);
       CloseThose(mask);
-      if (!OpenStandardDescriptors().ok()) return 1;
+      if (!OpenStandardDescriptors(ClosedDescriptors::kFail).ok()) return 1;
       for (int fd = 0; fd < 3; ++fd) {
         if (IsNull(fd) != ((mask & (1 << fd)) != 0)) return 2;
         if (fcntl(fd, F_GETFD) != 0) return 3;  // inherited
@@ -52,12 +53,33 @@ TEST(StandardDescriptorsTest, FillsTheClosedOnesAndNoOthers) {
   }
 }
 
+// 0: it takes and gives as an empty file does.
+int Use(int fd) {
+  char byte = 0;
+  const ssize_t used = fd == STDIN_FILENO ? read(fd, &byte, 1) : write(fd, &byte, 1);
+  return used < 0 ? errno : 0;
+}
+
+TEST(StandardDescriptorsTest, UseOfAClosedOneFailsWhereItMatters) {
+  for (const auto closed : {ClosedDescriptors::kAreIgnored, ClosedDescriptors::kFail}) {
+    const int expected = closed == ClosedDescriptors::kFail ? EBADF : 0;
+    const int result = InChild([closed, expected] {
+      CloseThose(7);
+      if (!OpenStandardDescriptors(closed).ok()) return 1;
+      if (Use(STDIN_FILENO) != expected) return 2;
+      if (Use(STDOUT_FILENO) != expected) return 3;
+      return Use(STDERR_FILENO) == 0 ? 0 : 4;
+    });
+    EXPECT_EQ(result, 0) << "expected: " << expected;
+  }
+}
+
 TEST(StandardDescriptorsTest, SaysThatItCannot) {
   const int result = InChild([] {
     close(1);
     const rlimit none = {};
     if (setrlimit(RLIMIT_NOFILE, &none) != 0) return 1;
-    const absl::Status status = OpenStandardDescriptors();
+    const absl::Status status = OpenStandardDescriptors(ClosedDescriptors::kFail);
     return status.message().find("descriptor 1 is closed") == 0 ? 0 : 2;
   });
   EXPECT_EQ(result, 0);

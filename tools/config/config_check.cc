@@ -162,6 +162,14 @@ void CheckReactors(const TargetConfig& config, SettingErrors* errors) {
   }
 }
 
+void CheckMostBytes(const Setting<uint64_t>& size, const char* name, uint64_t most_bytes,
+                    SettingErrors* errors) {
+  if (size.value <= most_bytes) return;
+  errors->push_back(
+      {size.where, absl::StrCat(name, " is ", FormatSize(size.value), "; it must be between 0 and ",
+                                FormatSize(most_bytes))});
+}
+
 void CheckLimits(const TargetConfig& config, SettingErrors* errors) {
   CheckRange(config.sessions, "sessions", 1, kMaxInstances, errors);
   CheckRange(config.queues_per_session, "queues_per_session", 1, kMaxQueuesPerInstance, errors);
@@ -176,6 +184,9 @@ void CheckLimits(const TargetConfig& config, SettingErrors* errors) {
                       "; it must be between ", FormatSize(kMinPoolBytes),
                       " (room for the largest requests) and ", FormatSize(kMaxPoolBytes))});
   }
+  constexpr uint64_t kMaxRegisteredBytes = uint64_t{1} << 46;
+  CheckMostBytes(config.registered_bytes, "registered_size", kMaxRegisteredBytes, errors);
+  CheckMostBytes(config.inline_bytes, "inline_size", kDefaultInlineBytes, errors);
 }
 
 }  // namespace

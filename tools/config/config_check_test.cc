@@ -172,6 +172,10 @@ TEST(CheckTargetConfigTest, RangesNameTheLimit) {
       {"limits { pool_size: \"1M\" }",
        "t.conf:3:10: the pool of a reactor is 1M; it must be between 16M"},
       {"limits { pool_size: \"2T\" }", "t.conf:3:10: the pool of a reactor is 2T"},
+      {"limits { registered_size: \"65T\" }",
+       "t.conf:3:10: registered_size is 65T; it must be between 0 and 64T"},
+      {"limits { inline_size: \"8k\" }",
+       "t.conf:3:10: inline_size is 8K; it must be between 0 and 4160"},
       {"log { level: \"loud\" }", "t.conf:3:7: unknown log level \"loud\"; known: trace"},
   };
   for (const auto& c : kCases) {

@@ -4,7 +4,7 @@
 //
 //   TargetConfig config;
 //   SettingErrors errors = ReadConfigFile("/etc/vof/target.conf", &config);
-//   for (const SettingError& error : errors) PrintError("vof-target", FormatSettingError(error));
+//   PrintErrors("vof-target", FormatSettingErrors(errors));
 //
 // Strict: an unknown field, a field given twice and a value of the wrong kind are errors at
 // LINE:COLUMN, counted from 1. Values that are no number of the kind they should be go to

@@ -32,7 +32,8 @@ device { name: "c" other { type: "counter" option { key: "step" value: "2" } } }
 plugin { path: "/usr/lib/vof/counter.so" }
 reactors { cpus: "0-1" spin_us: 20 }
 limits { sessions: 7 queues_per_session: 3 connections: 9 pool_size: "64M"
-         handshake_timeout_ms: 500 drain_timeout_ms: 0 }
+         handshake_timeout_ms: 500 drain_timeout_ms: 0 registered_size: "1G"
+         inline_size: "512" }
 log { level: "debug" }
 )";
 
@@ -65,6 +66,8 @@ TEST(ReadConfigTest, FillsEverySetting) {
   EXPECT_EQ(config.queues_per_session.value, 3u);
   EXPECT_EQ(config.connections.value, 9u);
   EXPECT_EQ(config.pool_bytes.value, 64u << 20);
+  EXPECT_EQ(config.registered_bytes.value, 1u << 30);
+  EXPECT_EQ(config.inline_bytes.value, 512u);
   EXPECT_EQ(config.handshake_timeout_ms.value, 500u);
   EXPECT_EQ(config.drain_timeout_ms.value, 0u);
   EXPECT_EQ(config.log_level.value, "debug");
@@ -84,7 +87,7 @@ TEST(ReadConfigTest, RemembersWhereEachValueStands) {
   EXPECT_EQ(config.cpus->where, "t.conf:18:12");
   EXPECT_EQ(config.pool_bytes.where, "t.conf:19:59");
   EXPECT_EQ(config.drain_timeout_ms.where, "t.conf:20:36");
-  EXPECT_EQ(config.log_level.where, "t.conf:21:7");
+  EXPECT_EQ(config.log_level.where, "t.conf:22:7");
 }
 
 TEST(ReadConfigTest, EmptyTextKeepsEveryDefault) {
@@ -114,9 +117,13 @@ TEST(ReadConfigTest, SyntaxErrorsNameLineColumnAndRemedy) {
       {"device { blk { memory { size: 1G } } }", "t.conf:1:32: ", "written in quotes"},
       {"reactors { count: 1 count: 2 }", "t.conf:1:26: ", "specified multiple times"},
       {"reactors { } reactors { }", "t.conf:1:", "specified multiple times"},
-      {"reactors { count: -1 }", "t.conf:1:19: ", "Expected integer"},
+      {"reactors { count: -1 }", "t.conf:1:19: ", "count is a whole number from 1 to 256"},
       {"reactors { count: 99999999999 }", "t.conf:1:19: ", "out of range"},
+      {"reactors { count: 99999999999 }", "t.conf:1:19: ", "from 1 to 256"},
+      {"device { blk {\n queues : -1 } }", "t.conf:2:", "queues is a whole number from 1 to 256"},
       {"reactors { busy_poll: maybe }", "t.conf:1:", "busy_poll"},
+      {"reactors { busy_poll: maybe }", "t.conf:1:", "true or false"},
+      {"device { blk { read_only: \"yes\" } }", "t.conf:1:", "write true or false"},
       {"device { blk { memory { } file { } } }", "t.conf:1:", "another member of oneof \"store\""},
       {"log { level: \"x }\n", "t.conf:1:", "String literals cannot cross line boundaries"},
       {"log { level: \"info\"", "t.conf:1:20: ", "the file ends inside a block"},
@@ -192,6 +199,8 @@ TEST(FormatConfigTest, ShowsTheDefaults) {
   const std::string text = FormatConfig(TargetConfig(), 4);
   EXPECT_THAT(text, HasSubstr("spin_us: 50"));
   EXPECT_THAT(text, HasSubstr("pool_size: \"128M\""));
+  EXPECT_THAT(text, HasSubstr("registered_size: \"0\""));
+  EXPECT_THAT(text, HasSubstr("inline_size: \"4160\""));
   EXPECT_THAT(text, HasSubstr("drain_timeout_ms: 10000"));
   EXPECT_THAT(FormatConfig(TargetConfig(), 1), HasSubstr("spin_us: 0"));
 }

@@ -101,6 +101,8 @@ std::string FormatConfig(const TargetConfig& config, uint32_t usable_cpus) {
   limits.set_queues_per_session(config.queues_per_session.value);
   limits.set_connections(config.connections.value);
   limits.set_pool_size(FormatSize(config.pool_bytes.value));
+  limits.set_registered_size(FormatSize(config.registered_bytes.value));
+  limits.set_inline_size(FormatSize(config.inline_bytes.value));
   limits.set_handshake_timeout_ms(config.handshake_timeout_ms.value);
   limits.set_drain_timeout_ms(config.drain_timeout_ms.value);
   target.mutable_log()->set_level(config.log_level.value);

@@ -132,14 +132,21 @@ void ReadLimits(const config::Limits& limits, const Block& block, TargetConfig* 
   if (limits.has_drain_timeout_ms()) {
     config->drain_timeout_ms = {limits.drain_timeout_ms(), block.Where("drain_timeout_ms")};
   }
-  if (!limits.has_pool_size()) return;
-  const auto pool_bytes = ParseSize(limits.pool_size());
-  if (!pool_bytes.ok()) {
-    config->unreadable.push_back(
-        {block.Where("pool_size"), std::string(pool_bytes.status().message())});
-    return;
+  const auto read_size = [&](const char* field, const std::string& text, Setting<uint64_t>* to) {
+    const auto size = ParseSize(text);
+    if (size.ok()) {
+      *to = {*size, block.Where(field)};
+    } else {
+      config->unreadable.push_back({block.Where(field), std::string(size.status().message())});
+    }
+  };
+  if (limits.has_pool_size()) read_size("pool_size", limits.pool_size(), &config->pool_bytes);
+  if (limits.has_registered_size()) {
+    read_size("registered_size", limits.registered_size(), &config->registered_bytes);
   }
-  config->pool_bytes = {*pool_bytes, block.Where("pool_size")};
+  if (limits.has_inline_size()) {
+    read_size("inline_size", limits.inline_size(), &config->inline_bytes);
+  }
 }
 
 void ReadTarget(const config::Target& target, const Block& block, TargetConfig* config) {
@@ -163,6 +170,14 @@ void ReadTarget(const config::Target& target, const Block& block, TargetConfig* 
   }
 }
 
+constexpr FieldRange kRanges[] = {
+    {"count", 1, kMaxTargetReactors},       {"spin_us", 0, kMaxSpinUs},
+    {"sessions", 1, kMaxInstances},         {"queues_per_session", 1, kMaxQueuesPerInstance},
+    {"connections", 1, kMaxConnections},    {"handshake_timeout_ms", 1, kMaxTimeoutMs},
+    {"drain_timeout_ms", 0, kMaxTimeoutMs}, {"queues", 1, kMaxQueuesPerInstance},
+    {"queue_size", 1, kMaxQueueSize},
+};
+
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -173,11 +188,17 @@ std::string FormatSettingError(const SettingError& error) {
   return error.where.empty() ? error.message : absl::StrCat(error.where, ": ", error.message);
 }
 
+std::vector<std::string> FormatSettingErrors(const SettingErrors& errors) {
+  std::vector<std::string> lines;
+  for (const SettingError& error : errors) lines.push_back(FormatSettingError(error));
+  return lines;
+}
+
 SettingErrors ReadConfigText(std::string_view text, const std::string& file_name,
                              TargetConfig* config) {
   config::Target target;
   TextFormat::ParseInfoTree places;
-  SettingErrors errors = ParseTextProto(text, file_name, &target, &places);
+  SettingErrors errors = ParseTextProto(text, file_name, &target, &places, kRanges);
   if (errors.empty()) ReadTarget(target, Block(target, &places, file_name), config);
   return errors;
 }

@@ -39,6 +39,7 @@ struct SettingError {
 using SettingErrors = std::vector<SettingError>;
 
 std::string FormatSettingError(const SettingError& error);
+std::vector<std::string> FormatSettingErrors(const SettingErrors& errors);
 
 struct DeviceConfig {
   Setting<std::string> name;
@@ -76,6 +77,9 @@ struct TargetConfig {
   Setting<uint32_t> queues_per_session = {kMaxQueuesPerInstance, ""};
   Setting<uint32_t> connections = {kMaxConnections, ""};
   Setting<uint64_t> pool_bytes = {kDefaultPoolBytes, ""};
+  // Of what devices lend. Nothing unless asked for: pinning a large disk holds its reactor up.
+  Setting<uint64_t> registered_bytes = {0, ""};
+  Setting<uint64_t> inline_bytes = {kDefaultInlineBytes, ""};
   Setting<uint32_t> handshake_timeout_ms = {
       static_cast<uint32_t>(kHandshakeTimeout / kNanosecondsPerMillisecond), ""};
   Setting<uint32_t> drain_timeout_ms = {kDefaultDrainTimeoutMs, ""};

@@ -67,22 +67,31 @@ std::string Explain(const std::string& message, const Descriptor& root) {
   if (absl::StartsWith(message, "Expected string, got:")) {
     return absl::StrCat(message, " (texts and sizes are written in quotes)");
   }
+  if (absl::StartsWith(message, "Invalid value for boolean field") ||
+      absl::StartsWith(message, "Expected identifier, got: \"")) {
+    return absl::StrCat(message, " (write true or false, without quotes)");
+  }
   if (absl::StartsWith(message, "Need space between number and identifier")) {
     return absl::StrCat(message, " (sizes are written in quotes, as \"64M\")");
   }
   return message;
 }
 
+// The line with this number.
+std::string_view LineOf(std::string_view text, int line) {
+  for (; line > 0; --line) {
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) return "";
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
 // The parser reports an unknown field at the token behind its name. Columns count a tab to the next
 // multiple of 8, as the tokenizer does; the answer is `column` itself when the name is not before
 // it on this line.
 int ColumnOfName(std::string_view text, int line, int column, const std::string& name) {
-  for (; line > 0; --line) {
-    const size_t end = text.find('\n');
-    if (end == std::string_view::npos) return column;
-    text.remove_prefix(end + 1);
-  }
-  const std::string_view in_line = text.substr(0, text.find('\n'));
+  const std::string_view in_line = LineOf(text, line);
   int found = column;
   int at = 0;
   for (size_t i = 0; i < in_line.size() && at < column; ++i) {
@@ -92,15 +101,38 @@ int ColumnOfName(std::string_view text, int line, int column, const std::string&
   return found;
 }
 
+// "; queues is a whole number from 1 to 256", when the number that is wrong is the value of such a
+// field. The one place is taken that names it before `column`, nearest to it.
+std::string RangeHint(std::string_view text, int line, int column, const std::string& message,
+                      std::span<const FieldRange> ranges) {
+  if (!absl::StartsWith(message, "Expected integer") && !absl::StartsWith(message, "Integer out")) {
+    return "";
+  }
+  std::string_view before = LineOf(text, line).substr(0, static_cast<size_t>(column));
+  const size_t colon = before.rfind(':');
+  if (colon == std::string_view::npos) return "";
+  before = before.substr(0, colon);
+  while (!before.empty() && before.back() == ' ') before.remove_suffix(1);
+  before = before.substr(before.find_last_not_of("abcdefghijklmnopqrstuvwxyz_") + 1);
+  for (const FieldRange& range : ranges) {
+    if (range.field != before) continue;
+    return absl::StrCat("; ", std::string(range.field), " is a whole number from ", range.least,
+                        " to ", range.most);
+  }
+  return "";
+}
+
 class Collector final : public google::protobuf::io::ErrorCollector {
  public:
-  Collector(std::string_view text, const std::string& file_name, const Descriptor& root)
-      : text_(text), file_name_(file_name), root_(root) {}
+  Collector(std::string_view text, const std::string& file_name, const Descriptor& root,
+            std::span<const FieldRange> ranges)
+      : text_(text), file_name_(file_name), root_(root), ranges_(ranges) {}
 
   void AddError(int line, int column, const std::string& message) override {
     const auto unknown = Between(message, "has no field named \"", "\"");
     if (unknown) column = ColumnOfName(text_, line, column, *unknown);
-    errors_.push_back({FormatPlace(file_name_, line, column), Explain(message, root_)});
+    errors_.push_back({FormatPlace(file_name_, line, column),
+                       Explain(message, root_) + RangeHint(text_, line, column, message, ranges_)});
   }
   // Warnings are about constructs that will stop working: a strict reader takes them for errors.
   void AddWarning(int line, int column, const std::string& message) override {
@@ -112,6 +144,7 @@ class Collector final : public google::protobuf::io::ErrorCollector {
   const std::string_view text_;
   const std::string& file_name_;
   const Descriptor& root_;
+  const std::span<const FieldRange> ranges_;
   SettingErrors errors_;
 };
 
@@ -124,11 +157,12 @@ std::string FormatPlace(const std::string& file_name, int line, int column) {
 
 SettingErrors ParseTextProto(std::string_view text, const std::string& file_name,
                              google::protobuf::Message* message,
-                             google::protobuf::TextFormat::ParseInfoTree* places) {
+                             google::protobuf::TextFormat::ParseInfoTree* places,
+                             std::span<const FieldRange> ranges) {
   if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return {{file_name, "is larger than 2 GiB"}};
   }
-  Collector collector(text, file_name, *message->GetDescriptor());
+  Collector collector(text, file_name, *message->GetDescriptor(), ranges);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.WriteLocationsTo(places);

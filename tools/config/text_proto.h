@@ -12,6 +12,8 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,11 +24,20 @@ namespace vof {
 // "FILE:LINE:COLUMN", from positions counted from 0; FILE alone when `line` is negative.
 std::string FormatPlace(const std::string& file_name, int line, int column);
 
+// What the numbers of a field may be, for errors of the parser: they are read before they are
+// checked.
+struct FieldRange {
+  std::string_view field;
+  uint32_t least = 0;
+  uint32_t most = 0;
+};
+
 // Fills `message` and the positions of its fields. Errors in the order of the text; the parser
 // stops at the first one that it cannot read past.
 SettingErrors ParseTextProto(std::string_view text, const std::string& file_name,
                              google::protobuf::Message* message,
-                             google::protobuf::TextFormat::ParseInfoTree* places);
+                             google::protobuf::TextFormat::ParseInfoTree* places,
+                             std::span<const FieldRange> ranges = {});
 
 }  // namespace vof
 

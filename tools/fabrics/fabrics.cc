@@ -7,7 +7,7 @@ namespace vof {
 
 void RegisterFabrics(BackendRegistry& registry, const TroubleHandler& on_trouble) {
   RegisterTcp(registry, {}, on_trouble);
-  RegisterOfiIfBuilt(registry);
+  RegisterOfiIfBuilt(registry, on_trouble);
   RegisterVerbsIfBuilt(registry, on_trouble);
 }
 

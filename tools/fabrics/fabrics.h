@@ -19,7 +19,7 @@ namespace vof {
 void RegisterFabrics(BackendRegistry& registry, const TroubleHandler& on_trouble = nullptr);
 
 // One of them alone, or the word that it is missing.
-void RegisterOfiIfBuilt(BackendRegistry& registry);
+void RegisterOfiIfBuilt(BackendRegistry& registry, const TroubleHandler& on_trouble = nullptr);
 void RegisterVerbsIfBuilt(BackendRegistry& registry, const TroubleHandler& on_trouble = nullptr);
 
 }  // namespace vof

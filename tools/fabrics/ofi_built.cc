@@ -4,6 +4,8 @@
 
 namespace vof {
 
-void RegisterOfiIfBuilt(BackendRegistry& registry) { RegisterOfi(registry); }
+void RegisterOfiIfBuilt(BackendRegistry& registry, const TroubleHandler& on_trouble) {
+  RegisterOfi(registry, on_trouble);
+}
 
 }  // namespace vof

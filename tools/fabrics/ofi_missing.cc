@@ -3,7 +3,7 @@
 
 namespace vof {
 
-void RegisterOfiIfBuilt(BackendRegistry& registry) {
+void RegisterOfiIfBuilt(BackendRegistry& registry, const TroubleHandler&) {
   registry.AddMissing(
       "ofi", "libfabric was not there when it was built; install libfabric-dev and build again");
 }

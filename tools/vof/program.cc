@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof/program.h"
 
-#include <signal.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -12,7 +12,9 @@
 #include "tools/common/size.h"
 #include "tools/common/standard_descriptors.h"
 #include "tools/common/version.h"
+#include "tools/common/write_signals.h"
 #include "tools/vof/shell/command_line.h"
+#include "tools/vof/shell/interrupt.h"
 #include "tools/vof/shell/output.h"
 #include "tools/vof/shell/verb.h"
 #include "tools/vof/verbs/verbs.h"
@@ -46,20 +48,26 @@ std::string Footer(const BackendRegistry& backends) {
   return footer + kFooter;
 }
 
-absl::Status RunVerb(const Verb& verb, const CommonFlags& flags, Output* output,
-                     BackendRegistry* backends) {
-  VerbContext context{.flags = flags, .output = *output, .backends = *backends};
-  return verb.run(&context);
+ExitCode RunVerb(const Verb& verb, const CommonFlags& flags, BackendRegistry* backends,
+                 Output* output) {
+  Interrupts interrupts([output] {
+    const auto code = output->FinishInstead(absl::CancelledError("interrupted"));
+    // No destructor waits for a target now.
+    if (code.has_value()) _exit(ToInt(*code));
+  });
+  VerbContext context{
+      .flags = flags, .output = *output, .backends = *backends, .interrupts = interrupts};
+  return output->Finish(verb.run(&context));
 }
 
 }  // namespace
 
 int RunProgram(int argc, const char* const* argv, BackendRegistry& backends) {
-  if (const absl::Status open = OpenStandardDescriptors(); !open.ok()) {
+  const absl::Status open = OpenStandardDescriptors(ClosedDescriptors::kFail);
+  if (!open.ok()) {
     return ToInt(Output("", {}).Finish(open));
   }
-  // A reader that goes away is an error of write(), like any other.
-  signal(SIGPIPE, SIG_IGN);
+  LetWritesFail();
 
   const std::vector<Verb> verbs = AllVerbs();
   CommonFlags flags;
@@ -70,9 +78,10 @@ int RunProgram(int argc, const char* const* argv, BackendRegistry& backends) {
                 {.json = flags.json, .quiet = flags.quiet});
   if (!line.status.ok()) return ToInt(output.Finish(line.status));
   if (!line.ok()) {
-    return ToInt(output.Finish(output.Result({{line.answer_kind, line.answer}}, line.answer)));
+    return ToInt(
+        output.Finish(output.Result({{line.answer_kind, line.answer}}, line.answer + "\n")));
   }
-  return ToInt(output.Finish(RunVerb(*line.verb, flags, &output, &backends)));
+  return ToInt(RunVerb(*line.verb, flags, &backends, &output));
 }
 
 }  // namespace vof

@@ -29,6 +29,11 @@ StoreOr OpenFileStore(const BlkSpec& spec, std::string_view name, const BlkHooks
     options.on_error = [report = hooks.on_error,
                         name = std::string(name)](const StoreError& error) { report(name, error); };
   }
+  if (hooks.on_plain_calls) {
+    options.on_plain_calls = [report = hooks.on_plain_calls, name](const absl::Status& why) {
+      report(name, why);
+    };
+  }
   StoreOr store = MakeFileStore(options);
   if (absl::IsNotFound(store.status()) && !spec.size_bytes) {
     return absl::NotFoundError(

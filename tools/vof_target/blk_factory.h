@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "core/device/device_factory.h"
 #include "devices/blk/store_error.h"
 
@@ -22,6 +23,8 @@ namespace vof {
 struct BlkHooks {
   // A disk file was not there and has been created; on the thread that calls Make.
   std::function<void(const std::string& path)> on_created = nullptr;
+  // Why a device's file is served by plain calls, not by io_uring; on the thread that calls Make.
+  std::function<void(std::string_view device, const absl::Status& why)> on_plain_calls = nullptr;
   // An operation of a device's store failed. On reactor threads; must not block.
   std::function<void(std::string_view device, const StoreError& error)> on_error = nullptr;
 };

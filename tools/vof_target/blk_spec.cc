@@ -53,9 +53,11 @@ Problem ParseFileIo(const DeviceOption& option, FileIo* to) {
     *to = FileIo::kAuto;
   } else if (option.value == "uring") {
     *to = FileIo::kUring;
+  } else if (option.value == "calls") {
+    *to = FileIo::kCalls;
   } else {
-    return DeviceOptionProblem{
-        option.key, absl::StrCat("unknown value \"", option.value, "\"; known: auto, uring")};
+    return DeviceOptionProblem{option.key, absl::StrCat("unknown value \"", option.value,
+                                                        "\"; known: auto, uring, calls")};
   }
   return std::nullopt;
 }
@@ -138,6 +140,17 @@ Problem CheckStoreFits(const DeviceOptionList& options, const BlkSpec& spec) {
     return DeviceOptionProblem{key, absl::StrCat("only a ", std::string(only.store_name),
                                                  " store has the option \"", key, "\"")};
   }
+  if (spec.direct && spec.io == FileIo::kCalls) {
+    return DeviceOptionProblem{"io", "\"calls\" are plain calls, and \"direct\" needs io_uring"};
+  }
+  return std::nullopt;
+}
+
+// Of the device as a whole: told when each option is right.
+Problem CheckComplete(const DeviceOptionList& options, const BlkSpec& spec) {
+  if (Find(options, "store") == nullptr) {
+    return DeviceOptionProblem{"", "a block device needs a store: memory, null or file"};
+  }
   if (spec.store == BlkStoreKind::kFile && spec.path.empty()) {
     return DeviceOptionProblem{"", "a file store needs a path, for example path=/srv/disk.img"};
   }
@@ -148,10 +161,9 @@ Problem CheckStoreFits(const DeviceOptionList& options, const BlkSpec& spec) {
 }
 
 Problem CheckTogether(const DeviceOptionList& options, const BlkSpec& spec) {
-  if (Find(options, "store") == nullptr) {
-    return DeviceOptionProblem{"", "a block device needs a store: memory, null or file"};
+  if (Find(options, "store") != nullptr) {
+    if (Problem problem = CheckStoreFits(options, spec)) return problem;
   }
-  if (Problem problem = CheckStoreFits(options, spec)) return problem;
   if (spec.size_bytes) {
     const absl::Status size = ValidateBlkSize(*spec.size_bytes, spec.options.block_size_bytes);
     if (!size.ok()) return DeviceOptionProblem{"size", std::string(size.message())};
@@ -161,7 +173,7 @@ Problem CheckTogether(const DeviceOptionList& options, const BlkSpec& spec) {
   const absl::Status rest = ValidateBlkOptions(spec.options, {.read_only = spec.options.read_only},
                                                spec.size_bytes.value_or(4096));
   if (!rest.ok()) return DeviceOptionProblem{"serial", std::string(rest.message())};
-  return std::nullopt;
+  return CheckComplete(options, spec);
 }
 
 }  // namespace
@@ -174,7 +186,9 @@ std::vector<DeviceOptionHelp> BlkOptionHelp() {
       {"size", "1G, 64M, or bytes; a file that is not there is created only when it is given"},
       {"path", "file store: the file or block device; required"},
       {"direct", "file store: bypass the page cache (O_DIRECT); false"},
-      {"io", "file store: auto (plain calls on a tmpfs, else io_uring) or uring; auto"},
+      {"io",
+       "file store: uring, calls (plain ones, which hold up the reactor), or auto: uring where "
+       "permitted; auto"},
       {"hugepages", "memory store: off, transparent, or reserved (from nr_hugepages); off"},
       {"read_only", absl::StrCat("refuse writes; ", if_true(blk.read_only))},
       {"shared", absl::StrCat("several initiators at a time; ", if_true(blk.shareable))},

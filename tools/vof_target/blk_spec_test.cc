@@ -77,6 +77,8 @@ TEST(BlkSpecTest, RefusesWithKeyAndReason) {
       {"store=null,size=1G,queue_size=-1", "between 1 and 4096"},
       {"store=null,size=1G,serial=123456789012345678901", "serial: serial \"1234"},
       {"store=null,size=1G,serial=\n", "serial: serial has a character"},
+      {"store=memory,serial=\n", "serial: serial has a character"},  // and not the missing size
+      {"store=file,path=/x,direct,io=calls", "io: \"calls\" are plain calls"},
       {"store=null,size=1G,size=2G", "size: \"size\" is given twice"},
       {"store=null,size=1G,sise=2G",
        "sise: device type \"blk\" has no option \"sise\"; known: "

@@ -39,9 +39,12 @@ spdlog::level::level_enum LevelOf(const TargetEvent& event) {
     case TargetEventKind::kSessionAccepted:
     case TargetEventKind::kSessionEnded:
     case TargetEventKind::kSessionRefused:
-    case TargetEventKind::kQueueRefused:
       return spdlog::level::info;
+    // The device could not open it: the initiator is told to look here.
+    case TargetEventKind::kQueueRefused:
+      return event.cause == Cause::kLimit ? spdlog::level::warn : spdlog::level::info;
     case TargetEventKind::kQueueHeld:
+    case TargetEventKind::kResultsCopied:
       return spdlog::level::warn;
     case TargetEventKind::kQueueEnded:
       return IsFault(event.end) ? spdlog::level::info : spdlog::level::debug;
@@ -97,6 +100,11 @@ std::function<void(std::string_view, const StoreError&)> MakeDiskLog() {
     }
     spdlog::error("device {}: {}", name, DescribeStoreError(error));
   };
+}
+
+void LogPlainCalls(std::string_view device, const absl::Status& why) {
+  spdlog::warn("device {}: its file is served by plain calls, which hold up its reactor: {}",
+               Quoted(device), std::string(why.message()));
 }
 
 std::function<void(std::string_view)> MakeListenerLog() {

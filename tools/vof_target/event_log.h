@@ -15,6 +15,7 @@
 #include <functional>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "core/engine/target_events.h"
 #include "core/runtime/target_counters.h"
 #include "devices/blk/store_error.h"
@@ -27,6 +28,8 @@ namespace vof {
 TargetObserver MakeSessionLog();
 // Failed operations of the disks, at `error`; each disk has a limit of its own.
 std::function<void(std::string_view device, const StoreError& error)> MakeDiskLog();
+// A file that io_uring cannot serve here, at `warn`.
+void LogPlainCalls(std::string_view device, const absl::Status& why);
 // What keeps listeners from accepting, at `warn`: a line now and then while it lasts.
 std::function<void(std::string_view line)> MakeListenerLog();
 // The counters as one line at `info`: the only place where what was left out still counts.

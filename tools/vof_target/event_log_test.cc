@@ -60,6 +60,17 @@ TEST_F(EventLogTest, SessionsTooManyAreWarnedOf) {
   EXPECT_NE(lines.find("the limit of 2 sessions is reached"), std::string::npos) << lines;
 }
 
+TEST_F(EventLogTest, AQueueThatCouldNotBeOpenedIsAWarning) {
+  TargetEvent event = Unused(Cause::kLimit, "there is no memory for it");
+  event.kind = TargetEventKind::kQueueRefused;
+  event.instance_id = 0;
+  log_(event);
+  EXPECT_EQ(TakeLines().find("warning: virtqueue 0 of session 0 refused (there is no"), 0u);
+  event.cause = Cause::kNamesDiffer;
+  log_(event);
+  EXPECT_EQ(TakeLines().find("info: virtqueue"), 0u);
+}
+
 TEST_F(EventLogTest, OtherUnusedConnectionsAndRefusalsAreNoWarnings) {
   log_(Unused(Cause::kOk, "closed before a complete Connect"));
   EXPECT_EQ(TakeLines(), "");

@@ -20,6 +20,8 @@
 
 namespace vof {
 
+inline constexpr char kListenFlag[] = "--listen";
+
 struct TargetFlags {
   TargetConfig config;
   bool check = false;         // validate only

@@ -47,26 +47,18 @@ TEST(TargetFlagsTest, EveryFlagReachesTheConfiguration) {
                                  "type=counter,name=c,step=2",
                                  "--plugin",
                                  "/x.so",
-                                 "--reactors",
-                                 "2",
-                                 "--cpus",
-                                 "1,0",
-                                 "--spin-us",
-                                 "20",
-                                 "--pool-size",
-                                 "64M",
-                                 "--max-sessions",
-                                 "5",
-                                 "--max-queues",
-                                 "6",
-                                 "--max-connections",
-                                 "7",
-                                 "--handshake-timeout",
-                                 "500ms",
-                                 "--drain-timeout",
-                                 "1us",
-                                 "--log-level",
-                                 "warn",
+                                 "--reactors=2",
+                                 "--cpus=1,0",
+                                 "--spin-us=20",
+                                 "--pool-size=64M",
+                                 "--registered-size=1G",
+                                 "--inline-size=512",
+                                 "--max-sessions=5",
+                                 "--max-queues=6",
+                                 "--max-connections=7",
+                                 "--handshake-timeout=500ms",
+                                 "--drain-timeout=1us",
+                                 "--log-level=warn",
                                  "--check",
                                  "--print-config",
                                  "--ready-fd",
@@ -89,6 +81,8 @@ TEST(TargetFlagsTest, EveryFlagReachesTheConfiguration) {
   EXPECT_EQ(config.cpus->value, (std::vector<uint32_t>{1, 0}));
   EXPECT_EQ(config.SpinUs(1), 20u);
   EXPECT_EQ(config.pool_bytes.value, 64u << 20);
+  EXPECT_EQ(config.registered_bytes.value, 1u << 30);
+  EXPECT_EQ(config.inline_bytes.value, 512u);
   EXPECT_EQ(config.sessions.value, 5u);
   EXPECT_EQ(config.queues_per_session.value, 6u);
   EXPECT_EQ(config.connections.value, 7u);
@@ -159,6 +153,21 @@ TEST(TargetFlagsTest, ValuesThatCannotBeReadAreLeftToTheCheck) {
   }
 }
 
+// `--pool-size "$SIZE"` without such a variable is not the default.
+TEST(TargetFlagsTest, EmptyValuesAreErrors) {
+  for (const char* flag :
+       {"--reactors", "--cpus", "--spin-us", "--pool-size", "--registered-size", "--inline-size",
+        "--max-sessions", "--max-queues", "--max-connections", "--handshake-timeout",
+        "--drain-timeout", "--ready-file", "--ready-fd"}) {
+    const Outcome outcome = Parse({flag, ""});
+    ASSERT_FALSE(outcome.done) << outcome.err;
+    ASSERT_EQ(outcome.flags.config.unreadable.size(), 1u) << flag;
+    EXPECT_EQ(outcome.flags.config.unreadable[0].where, flag);
+  }
+  EXPECT_EQ(Parse({"--log-level", ""}).flags.config.log_level.value, "") << "checked like the file";
+  EXPECT_EQ(Parse({"--config", ""}).done, ExitCode::kUsage);
+}
+
 TEST(TargetFlagsTest, AFileThatCannotBeReadHidesNoFlags) {
   const Outcome outcome = Parse({"--config", "/nonexistent.conf", "--pool-size", "1X"});
   EXPECT_EQ(outcome.done, ExitCode::kUsage);
@@ -182,6 +191,36 @@ TEST(TargetFlagsTest, Version) {
   const Outcome outcome = Parse({"--version"});
   EXPECT_EQ(outcome.done, ExitCode::kOk);
   EXPECT_THAT(outcome.out, StartsWith("vof-target "));
+}
+
+// What a file says, and flags that say the same thing in another way.
+TargetConfig Overlaid(const char* file_text, std::vector<const char*> flags) {
+  const std::string path = ::testing::TempDir() + "/overlaid.conf";
+  std::ofstream(path) << file_text;
+  flags.insert(flags.begin(), {"--config", path.c_str()});
+  const Outcome outcome = Parse(flags);
+  EXPECT_FALSE(outcome.done.has_value()) << outcome.err;
+  return outcome.flags.config;
+}
+
+TEST(TargetFlagsTest, AFlagWinsOverTheOppositeInTheFile) {
+  const char* spinning = "reactors { spin_us: 20 }";
+  EXPECT_FALSE(Overlaid(spinning, {"--busy-poll"}).spin_us.has_value());
+  EXPECT_TRUE(Overlaid(spinning, {"--busy-poll"}).busy_poll.value);
+  EXPECT_EQ(Overlaid(spinning, {}).spin_us->value, 20u);
+
+  const char* polling = "reactors { busy_poll: true }";
+  EXPECT_FALSE(Overlaid(polling, {"--spin-us", "5"}).busy_poll.value);
+  EXPECT_TRUE(Overlaid(polling, {"--spin-us", "0"}).busy_poll.value);
+
+  const char* pinned = "reactors { count: 2 cpus: \"0-1\" }";
+  EXPECT_FALSE(Overlaid(pinned, {"--reactors", "3"}).cpus.has_value());
+  EXPECT_TRUE(Overlaid(pinned, {"--reactors", "2"}).cpus.has_value());
+  EXPECT_EQ(Overlaid(pinned, {"--cpus", "0"}).NumReactors(), 1u);
+
+  // Both by flags: a contradiction, which the check tells.
+  const TargetConfig both = Overlaid("", {"--busy-poll", "--spin-us", "5"});
+  EXPECT_TRUE(both.busy_poll.value && both.spin_us->value == 5);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -98,6 +99,81 @@ class LogTest(unittest.TestCase):
             self.assertIn('device "bad disk": read of 4096 bytes at offset 524288: the file ends',
                           target.log)
             self.assertLess(target.log.count('offset 524288'), 50)
+
+
+class NobodyReadsTest(target_process.ScratchTestCase):
+    """A pipe behind stderr whose reader hangs: nothing waits for it."""
+
+    def setUp(self):
+        super().setUp()
+        self.reader, self.writer = os.pipe()
+        self.addCleanup(os.close, self.reader)
+        self.addCleanup(os.close, self.writer)
+        os.set_blocking(self.writer, False)
+        for size in 4096, 1:
+            try:
+                while True:
+                    os.write(self.writer, b'.' * size)
+            except BlockingIOError:
+                pass
+        os.set_blocking(self.writer, True)  # the target shares this flag
+
+    def start(self, *arguments):
+        process = subprocess.Popen([PROGRAM, *LISTEN, *MEMORY, *arguments], text=True,
+                                   stdout=subprocess.PIPE, stderr=self.writer)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def read_what_there_is(self):
+        return os.read(self.reader, 1 << 20).decode().lstrip('.')
+
+    def test_sessions_and_signals_go_on(self):
+        process = self.start('--log-level', 'debug')
+        uri = process.stdout.readline().strip()
+        for _ in range(20):
+            target_process.connect(uri).close()
+        self.assertEqual(self.read_what_there_is(), '')
+        with target_process.dial(uri) as peer:
+            self.assertNotEqual(target_process.connect_status(peer, 'none'), 0)
+        log = self.read_what_there_is()
+        self.assertRegex(log.splitlines()[0], r'warning \d+ lines were lost: nobody read standard error$')
+        self.assertEqual(log.count('were lost'), 1, log)
+        process.terminate()
+        self.assertEqual(process.wait(target_process.START_TIMEOUT_S), 0)
+
+    def test_it_drains(self):
+        process = self.start('--drain-timeout', '1s')
+        uri = process.stdout.readline().strip()
+        with target_process.connect(uri):
+            process.terminate()
+            self.assertEqual(process.wait(target_process.START_TIMEOUT_S), 0)
+
+    def test_a_start_that_fails_ends(self):
+        for arguments in ['--no-such-flag'], ['--listen', 'tcp://192.0.2.1:0']:
+            self.assertNotEqual(self.start(*arguments).wait(target_process.START_TIMEOUT_S), 0)
+
+
+class ManyErrorsTest(target_process.ScratchTestCase):
+    """What a wrong configuration can make it print."""
+
+    def errors_of(self, config):
+        path = self.path('bad.conf', config)
+        status, _, err = target_process.run(PROGRAM, LISTEN + ['--config', path, '--check'])
+        self.assertEqual(status, 2)
+        return err.splitlines()
+
+    def test_a_hundred_and_how_many_more(self):
+        lines = self.errors_of(b'device{blk{null{}}}' * 50000)
+        self.assertEqual(len(lines), 101)
+        self.assertRegex(lines[-1], r'error: and \d+ more$')
+
+    def test_the_place_and_the_reason_of_a_long_one(self):
+        for number in b'9' * 500000, b'"' + b'9' * 500000 + b'"':
+            lines = self.errors_of(b'limits { pool_size: ' + number + b' }')
+            self.assertLess(max(len(line) for line in lines), 1200, lines)
+            self.assertRegex(lines[0], r'bad\.conf:1:\d+: ')
 
 
 if __name__ == '__main__':

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof_target/memory_demand.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -34,13 +32,6 @@ std::string MemoryWarning(const TargetConfig& config, uint64_t machine_bytes) {
                       HumanSize(pool_bytes), " are more than the ", HumanSize(machine_bytes),
                       " of memory that this machine has: when they fill, the kernel may end the "
                       "target; use smaller ones, or store=file");
-}
-
-uint64_t MachineMemoryBytes() {
-  const auto pages = sysconf(_SC_PHYS_PAGES);
-  const auto page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return UINT64_MAX;
-  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
 }
 
 }  // namespace vof

@@ -18,9 +18,6 @@ namespace vof {
 // Of a configuration that has been checked; empty when its memory disks and pools fit.
 std::string MemoryWarning(const TargetConfig& config, uint64_t machine_bytes);
 
-// MemTotal; UINT64_MAX when the system does not say.
-uint64_t MachineMemoryBytes();
-
 }  // namespace vof
 
 #endif  // VOF_TOOLS_VOF_TARGET_MEMORY_DEMAND_H_

@@ -5,14 +5,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <string_view>
+
 #include "tools/common/exit_code.h"
+#include "tools/common/same_signal.h"
+#include "tools/common/standard_error.h"
 
 namespace vof {
+namespace {
+
+// For a signal handler, which is given nothing else.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<MonotonicTime> first_signal_at{0};
+static_assert(std::atomic<MonotonicTime>::is_always_lock_free);
+
+bool IsIgnored(int signal) {
+  struct sigaction action = {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 StopSignals::StopSignals() {
   sigemptyset(&signals_);
   sigaddset(&signals_, SIGTERM);
   sigaddset(&signals_, SIGINT);
+  // The terminal was closed. `nohup` has it ignored.
+  if (!IsIgnored(SIGHUP)) sigaddset(&signals_, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
 }
 
@@ -27,13 +47,23 @@ std::optional<int> StopSignals::WaitFor(Nanoseconds limit) {
 
 void StopSignals::ExitAtOnceOnTheNext() {
   struct sigaction action = {};
-  action.sa_handler = [](int) { _exit(ToInt(ExitCode::kFailed)); };
+  first_signal_at = MonotonicNow();
+  action.sa_handler = [](int) {
+    if (MonotonicNow() - first_signal_at < kSameSignal) return;
+    constexpr std::string_view kText = "ended by a second signal, before all was drained\n";
+    // Which does not wait for a reader: at once is at once.
+    (void)StandardError({.may_start_thread = false}).Write(kText);
+    _exit(ToInt(ExitCode::kFailed));
+  };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
-  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+  // Not SIGHUP: the kernel and the shell both send it when a terminal is closed.
+  sigset_t ending = signals_;
+  sigdelset(&ending, SIGHUP);
+  pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
 }
 
-void IgnoreBrokenPipes() { signal(SIGPIPE, SIG_IGN); }
+void StopSignals::IgnoreFurther() { pthread_sigmask(SIG_BLOCK, &signals_, nullptr); }
 
 uint64_t RaiseDescriptorLimit() {
   rlimit limit = {};

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "tools/common/exit_code.h"
+#include "tools/common/stderr_pipe_testlib.h"
 
 namespace vof {
 namespace {
@@ -38,10 +39,12 @@ class StoppableChild {
     EXPECT_EQ(read(pipe_[0], &byte, 1), 1);
   }
   void Signal(int number) const { EXPECT_EQ(kill(pid_, number), 0); }
-  int Status() const {
+  // With which it ended by itself.
+  int ExitCode() const {
     int status = 0;
     EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
-    return status;
+    EXPECT_TRUE(WIFEXITED(status));
+    return WEXITSTATUS(status);
   }
 
  private:
@@ -52,14 +55,54 @@ class StoppableChild {
 constexpr Nanoseconds kLong = 600 * kNanosecondsPerSecond;
 
 TEST(StopSignalsTest, TheFirstSignalIsReturned) {
-  for (const int number : {SIGTERM, SIGINT}) {
+  signal(SIGHUP, SIG_DFL);  // whatever the test was started under
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
     const StoppableChild child(
         [number](StopSignals* stop, int) { _exit(stop->WaitFor(kLong) == number ? 42 : 43); });
     child.Signal(number);
-    const int status = child.Status();
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 42);
+    EXPECT_EQ(child.ExitCode(), 42);
   }
+}
+
+// As `nohup` starts it.
+TEST(StopSignalsTest, AHangUpThatWasIgnoredStaysSo) {
+  signal(SIGHUP, SIG_IGN);
+  const StoppableChild child(
+      [](StopSignals* stop, int) { _exit(stop->WaitFor(kLong) == SIGTERM ? 42 : 43); });
+  signal(SIGHUP, SIG_DFL);
+  child.Signal(SIGHUP);
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.ExitCode(), 42);
+}
+
+// The kernel sends one when the terminal goes, and so does the shell.
+TEST(StopSignalsTest, FurtherHangUpsDoNotCutTheDrainShort) {
+  signal(SIGHUP, SIG_DFL);
+  const StoppableChild child([](StopSignals* stop, int) {
+    stop->WaitFor(kLong);
+    stop->ExitAtOnceOnTheNext();
+    usleep(300'000);  // style: allow(sleep) what comes earlier is the first one in any case
+    kill(getpid(), SIGHUP);
+    _exit(42);
+  });
+  child.Signal(SIGHUP);
+  EXPECT_EQ(child.ExitCode(), 42);
+}
+
+TEST(StopSignalsTest, TheSecondSignalEndsItAlthoughNobodyReadsItsLastWords) {
+  const StderrPipe pipe;
+  StderrPipe::Fill();
+  const StoppableChild child([](StopSignals* stop, int told) {
+    stop->WaitFor(kLong);
+    stop->ExitAtOnceOnTheNext();
+    usleep(300'000);  // style: allow(sleep) what comes earlier is the first one
+    StoppableChild::Tell(told);
+    while (true) pause();
+  });
+  child.Signal(SIGTERM);
+  child.AwaitByte();
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.ExitCode(), ToInt(ExitCode::kFailed));
 }
 
 TEST(StopSignalsTest, WaitingEndsWithoutASignal) {
@@ -68,24 +111,50 @@ TEST(StopSignalsTest, WaitingEndsWithoutASignal) {
     const bool none = !stop->WaitFor(Milliseconds(1100)).has_value();
     _exit(none && MonotonicNow() - begin >= Milliseconds(1100) ? 42 : 43);
   });
-  const int status = child.Status();
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 42);
+  EXPECT_EQ(child.ExitCode(), 42);
 }
 
 TEST(StopSignalsTest, TheSecondSignalEndsTheProcessAtOnce) {
   const StoppableChild child([](StopSignals* stop, int told) {
     stop->WaitFor(kLong);
     stop->ExitAtOnceOnTheNext();
+    usleep(300'000);  // style: allow(sleep) what comes earlier is the first one
     StoppableChild::Tell(told);
     while (true) pause();
   });
   child.Signal(SIGTERM);
   child.AwaitByte();
   child.Signal(SIGINT);
-  const int status = child.Status();
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), ToInt(ExitCode::kFailed));
+  EXPECT_EQ(child.ExitCode(), ToInt(ExitCode::kFailed));
+}
+
+// As `timeout` sends them: to the process, and to its group.
+TEST(StopSignalsTest, TwoSignalsAtATimeAreOne) {
+  const StoppableChild child([](StopSignals* stop, int told) {
+    raise(SIGTERM);
+    raise(SIGINT);
+    stop->WaitFor(kLong);
+    stop->ExitAtOnceOnTheNext();
+    StoppableChild::Tell(told);
+    _exit(42);
+  });
+  child.AwaitByte();
+  EXPECT_EQ(child.ExitCode(), 42);
+}
+
+TEST(StopSignalsTest, AfterTheDrainSignalsChangeNothing) {
+  const StoppableChild child([](StopSignals* stop, int told) {
+    stop->WaitFor(kLong);
+    stop->ExitAtOnceOnTheNext();
+    stop->IgnoreFurther();
+    raise(SIGINT);
+    kill(getpid(), SIGTERM);
+    StoppableChild::Tell(told);
+    _exit(42);
+  });
+  child.Signal(SIGTERM);
+  child.AwaitByte();
+  EXPECT_EQ(child.ExitCode(), 42);
 }
 
 TEST(RaiseDescriptorLimitTest, SoftBecomesHard) {

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -11,10 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/quoted.h"
 #include "core/runtime/target.h"
 #include "tools/common/duration.h"
+#include "tools/common/machine_memory.h"
 #include "tools/config/cpu_list.h"
 #include "tools/vof_target/announce.h"
 #include "tools/vof_target/event_log.h"
@@ -40,6 +44,9 @@ TargetServerOptions ServerOptions(const TargetConfig& config) {
   options.busy_poll = config.busy_poll.value;
   options.spin = Nanoseconds{config.SpinUs(UsableCpus())} * 1000;
   options.pool_bytes = config.pool_bytes.value;
+  options.most_lent_bytes = config.registered_bytes.value;
+  options.limits.inline_request_bytes = static_cast<uint32_t>(config.inline_bytes.value);
+  options.limits.inline_completion_bytes = static_cast<uint32_t>(config.inline_bytes.value);
   options.limits.max_instances = config.sessions.value;
   options.limits.max_queues_per_instance = static_cast<uint16_t>(config.queues_per_session.value);
   options.limits.max_connections = config.connections.value;
@@ -65,12 +72,35 @@ absl::Status AddDevices(const TargetConfig& config, const DeviceFactoryRegistry&
   return absl::OkStatus();
 }
 
+// Two names of one address: the port is in use, but by nobody else.
+absl::Status ListenError(const TargetConfig& config, const Setting<std::string>& listener,
+                         const absl::Status& error) {
+  const absl::StatusOr<Uri> uri = ParseListenerUri(listener.value);
+  const bool in_use =
+      absl::StrContains(error.message(), absl::NullSafeStringView(strerrordesc_np(EADDRINUSE)));
+  for (const Setting<std::string>& other : config.listeners) {
+    if (&other == &listener || !in_use || !uri.ok()) break;
+    const absl::StatusOr<Uri> before = ParseListenerUri(other.value);
+    if (!before.ok() || before->scheme != uri->scheme || before->port != uri->port) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "\"", listener.value, "\" listens where another listener of this target does, \"",
+        other.value, "\" (", other.where, "): leave one of them out"));
+  }
+  return error;
+}
+
 absl::StatusOr<std::vector<Uri>> ListenEverywhere(const TargetConfig& config,
                                                   TargetServer* server) {
   std::vector<Uri> addresses;
   for (const Setting<std::string>& listener : config.listeners) {
     absl::StatusOr<Uri> address = server->Listen(listener.value);
-    if (!address.ok()) return At(listener.where, address.status());
+    if (!address.ok()) {
+      // A line of a file says which one it is.
+      const std::string where = listener.where == kListenFlag
+                                    ? absl::StrCat(kListenFlag, " ", listener.value)
+                                    : listener.where;
+      return At(where, ListenError(config, listener, address.status()));
+    }
     spdlog::info("listening on {}", FormatUri(*address));
     addresses.push_back(*std::move(address));
   }
@@ -100,6 +130,7 @@ void DrainAndStop(const TargetConfig& config, int signal, TargetServer* server, 
   stop->ExitAtOnceOnTheNext();
   const bool drained = server->Drain(limit);
   if (drained) {
+    stop->IgnoreFurther();
     spdlog::info("drained");
   } else {
     spdlog::warn("not drained after {}: closing {} connections", FormatDuration(limit),
@@ -110,22 +141,19 @@ void DrainAndStop(const TargetConfig& config, int signal, TargetServer* server, 
 }
 
 absl::Status Open(const TargetFlags& flags, const DeviceFactoryRegistry& factories,
-                  TargetServer* server) {
+                  ReadyFile* ready_file, TargetServer* server) {
   absl::Status status = AddDevices(flags.config, factories, server);
   if (!status.ok()) return status;
   const auto addresses = ListenEverywhere(flags.config, server);
   if (!addresses.ok()) return addresses.status();
-  return Announce(DeviceUris(*addresses, Names(flags.config)),
-                  {.ready_fd = flags.ready_fd, .ready_file = flags.ready_file});
+  return Announce(DeviceUris(*addresses, Names(flags.config)), flags.ready_fd, ready_file);
 }
 
 }  // namespace
 
 absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
                    const DeviceFactoryRegistry& factories, CreatedFiles* created,
-                   StopSignals* stop) {
-  const absl::Status fresh = RemoveStaleReadyFile(flags.ready_file);
-  if (!fresh.ok()) return fresh;
+                   ReadyFile* ready_file, StopSignals* stop) {
   const uint64_t descriptors = RaiseDescriptorLimit();
   spdlog::debug("at most {} descriptors, {} reactors on {} CPUs", descriptors,
                 flags.config.NumReactors(), UsableCpus());
@@ -133,14 +161,17 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
   if (!memory.empty()) spdlog::warn("{}", memory);
   auto server = TargetServer::Start(ServerOptions(flags.config), backends);
   if (!server.ok()) return server.status();
-  const absl::Status opened = Open(flags, factories, server->get());
+  const absl::Status opened = Open(flags, factories, ready_file, server->get());
   if (!opened.ok()) {
+    (void)ready_file->Remove();
     for (const std::string& path : created->RemoveUnused()) {
       spdlog::info("removed {}, which this start had created", Quoted(path));
     }
     return opened;
   }
   const int signal = ServeUntilStopped(server->get(), stop);
+  const absl::Status removed = ready_file->Remove();
+  if (!removed.ok()) spdlog::warn("{}", std::string(removed.message()));
   DrainAndStop(flags.config, signal, server->get(), stop);
   return absl::OkStatus();
 }

@@ -13,15 +13,17 @@
 #include "tools/vof_target/created_files.h"
 #include "tools/vof_target/flags.h"
 #include "tools/vof_target/process.h"
+#include "tools/vof_target/ready_file.h"
 
 namespace vof {
 
 // Blocks the calling thread. The configuration has been checked. Prints the URIs on stdout once
 // connections are accepted. OK after a signal and a drain, whether everything drained in time or
-// not (the log says). After a failure, files that were created for its disks are gone again.
+// not (the log says). After a failure, files that were created for its disks are gone again, and so
+// is the ready file.
 absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
                    const DeviceFactoryRegistry& factories, CreatedFiles* created,
-                   StopSignals* stop);
+                   ReadyFile* ready_file, StopSignals* stop);
 
 }  // namespace vof
 

@@ -3,12 +3,14 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "core/device/device_factory.h"
 #include "core/device/device_plugin.h"
 #include "tools/common/exit_code.h"
 #include "tools/common/logging.h"
 #include "tools/common/standard_descriptors.h"
+#include "tools/common/write_signals.h"
 #include "tools/config/config_check.h"
 #include "tools/config/config_file.h"
 #include "tools/config/cpu_list.h"
@@ -18,6 +20,7 @@
 #include "tools/vof_target/event_log.h"
 #include "tools/vof_target/flags.h"
 #include "tools/vof_target/process.h"
+#include "tools/vof_target/ready_file.h"
 #include "tools/vof_target/serve.h"
 
 namespace vof {
@@ -29,6 +32,7 @@ SettingErrors FillFactories(const TargetConfig& config, CreatedFiles* created,
   BlkHooks hooks;
   hooks.on_created = [created](const std::string& path) { created->Add(path); };
   hooks.on_error = MakeDiskLog();
+  hooks.on_plain_calls = LogPlainCalls;
   if (absl::Status status = factories->Add(std::make_unique<BlkFactory>(hooks)); !status.ok()) {
     errors.push_back({"", std::string(status.message())});
   }
@@ -54,13 +58,12 @@ void Append(const SettingErrors& more, SettingErrors* errors) {
   errors->insert(errors->end(), more.begin(), more.end());
 }
 
-SettingErrors CheckReadyOptions(const TargetFlags& flags) {
+SettingErrors CheckReadyOptions(const TargetFlags& flags, const ReadyFile& ready_file) {
   SettingErrors errors;
-  const AnnounceOptions options{.ready_fd = flags.ready_fd, .ready_file = flags.ready_file};
-  if (const absl::Status fd = CheckReadyFd(options); !fd.ok()) {
+  if (const absl::Status fd = CheckReadyFd(flags.ready_fd); !fd.ok()) {
     errors.push_back({"--ready-fd", std::string(fd.message())});
   }
-  if (const absl::Status file = CheckReadyFile(options); !file.ok()) {
+  if (const absl::Status file = ready_file.Check(); !file.ok()) {
     errors.push_back({"--ready-file", std::string(file.message())});
   }
   return errors;
@@ -75,22 +78,32 @@ SettingErrors CheckCpus(const TargetConfig& config) {
 }
 
 // Returns whether there was none.
-bool PrintErrors(const std::string& program, const SettingErrors& errors) {
-  for (const SettingError& error : errors) PrintError(program, FormatSettingError(error));
+bool PrintSettingErrors(const std::string& program, const SettingErrors& errors) {
+  PrintErrors(program, FormatSettingErrors(errors));
   return errors.empty();
 }
 
 }  // namespace
 
 int TargetMain(const TargetProgram& program, int argc, char** argv) {
-  if (const absl::Status open = OpenStandardDescriptors(); !open.ok()) {
+  const absl::Status open = OpenStandardDescriptors(ClosedDescriptors::kAreIgnored);
+  if (!open.ok()) {
     PrintError(program.name, std::string(open.message()));
     return ToInt(ExitCode::kFailed);
   }
-  StopSignals stop;
-  IgnoreBrokenPipes();
+  LetWritesFail();
   TargetFlags flags;
-  if (const auto done = ParseTargetFlags(program.name, argc, argv, &flags)) return ToInt(*done);
+  const auto done = ParseTargetFlags(program.name, argc, argv, &flags);
+  // Before anything can go wrong: nobody shall wait for this start and find the file of another.
+  const bool serves = done.value_or(ExitCode::kUsage) != ExitCode::kOk && !flags.check;
+  ReadyFile ready_file(flags.ready_file);
+  absl::Status fresh;
+  if (serves && !flags.print_config) fresh = ready_file.RemoveStale();
+  if (done) return ToInt(*done);
+  // Only now: until here a signal ends the process, which may have waited for a configuration that
+  // nobody writes. Programs that only print never wait for signals. Plugins may start threads.
+  std::optional<StopSignals> stop;
+  if (serves && !flags.print_config) stop.emplace();
 
   BackendRegistry backends;
   program.register_backends(backends);
@@ -99,8 +112,8 @@ int TargetMain(const TargetProgram& program, int argc, char** argv) {
   SettingErrors errors = FillFactories(flags.config, &created, &factories);
   const KnownTypes known = errors.empty() ? KnownTypes::kAll : KnownTypes::kSome;
   Append(CheckTargetConfig(flags.config, backends, factories, known), &errors);
-  Append(CheckReadyOptions(flags), &errors);
-  if (!PrintErrors(program.name, errors)) return ToInt(ExitCode::kUsage);
+  Append(CheckReadyOptions(flags, ready_file), &errors);
+  if (!PrintSettingErrors(program.name, errors)) return ToInt(ExitCode::kUsage);
 
   if (flags.print_config) {
     const TargetConfig effective = WithDeviceDefaults(flags.config, factories);
@@ -109,11 +122,15 @@ int TargetMain(const TargetProgram& program, int argc, char** argv) {
   }
   if (flags.check) return ToInt(ExitCode::kOk);
 
-  if (!PrintErrors(program.name, CheckCpus(flags.config))) return ToInt(ExitCode::kUsage);
+  if (!PrintSettingErrors(program.name, CheckCpus(flags.config))) return ToInt(ExitCode::kUsage);
+  if (!fresh.ok()) {
+    PrintError(program.name, std::string(fresh.message()));
+    return ToInt(ExitCode::kFailed);
+  }
   const absl::Status logging =
       SetUpLogging({.level = flags.config.log_level.value, .program = program.name});
   const absl::Status served =
-      logging.ok() ? Serve(flags, &backends, factories, &created, &stop) : logging;
+      logging.ok() ? Serve(flags, &backends, factories, &created, &ready_file, &*stop) : logging;
   if (served.ok()) return ToInt(ExitCode::kOk);
   PrintError(program.name, std::string(served.message()));
   return ToInt(ExitCode::kFailed);

@@ -6,17 +6,37 @@
         connect(uri).close()
 """
 
+import os
 import re
 import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
+import unittest
 import urllib.parse
 
 START_TIMEOUT_S = 60  # sanitizers on a busy machine
 CONTROL_QUEUE = 0xffff
 CONNECT_BYTES = 1024
+
+
+class ScratchTestCase(unittest.TestCase):
+    """A scratch directory for each test."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name
+
+    def path(self, name, content=None):
+        """A file of the scratch directory, written if there is something to write."""
+        path = os.path.join(self.scratch, name)
+        if content is not None:
+            with open(path, 'wb') as file:
+                file.write(content)
+        return path
 
 
 class TargetProcess:
@@ -74,6 +94,11 @@ class TargetProcess:
 
     def __exit__(self, *exception):
         self.stop()
+
+
+def heed_hang_ups():
+    """For a child: SIGHUP is not ignored, whatever this was started under."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def address_of(uri):

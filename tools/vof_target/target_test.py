@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -30,16 +29,8 @@ def start(*arguments, **options):
     return TargetProcess(PROGRAM, list(arguments), **options)
 
 
-class TargetTestCase(unittest.TestCase):
-    """A scratch directory, and runs that must fail."""
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = scratch.name
-
-    def path(self, name):
-        return os.path.join(self.scratch, name)
+class TargetTestCase(target_process.ScratchTestCase):
+    """Runs that must fail."""
 
     def assert_fails(self, arguments, status, *parts, **options):
         """Ends with `status`, nothing on stdout and one line that holds every part."""
@@ -184,9 +175,8 @@ class RefusalTest(TargetTestCase):
                               (['--ready-fd', str(read_only)], 'not open for writing')):
             for extra in [], ['--check']:
                 self.assert_fails(LISTEN + MEMORY + flags + extra, 2, *parts, pass_fds=[read_only])
-        os.mkdir(self.path('ready.new'))
-        self.assert_fails(LISTEN + MEMORY + ['--ready-file', self.path('ready')], 1, 'ready.new')
-        os.rmdir(self.path('ready.new'))
+        too_long = self.path('r' * 250)  # for the name that it has until it is complete
+        self.assert_fails(LISTEN + MEMORY + ['--ready-file', too_long], 1, too_long)
         with open('/dev/full', 'w', encoding='utf-8') as full:
             done = subprocess.run([PROGRAM] + LISTEN + MEMORY + ['--ready-file', self.path('ready')],
                                   stdout=full, stderr=subprocess.PIPE, timeout=START_S, check=False)
@@ -294,7 +284,7 @@ class RefusalTest(TargetTestCase):
             done = subprocess.run([PROGRAM] + LISTEN + MEMORY, stdout=full, stderr=subprocess.PIPE,
                                   text=True, timeout=START_S, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn('cannot write to stdout', done.stderr)
+        self.assertIn('cannot write to standard output', done.stderr)
 
 
 class StopTest(TargetTestCase):
@@ -308,9 +298,10 @@ class StopTest(TargetTestCase):
         self.assertLess(time.monotonic() - begin, limit_s + 5)
 
     def test_idle(self):
-        for number in signal.SIGTERM, signal.SIGINT:
-            with start(*LISTEN, *MEMORY) as target:
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+            with start(*LISTEN, *MEMORY, preexec_fn=target_process.heed_hang_ups) as target:
                 self.assert_drains(target, number, limit_s=1)
+                self.assertIn('drained', target.log)
 
     def test_with_sessions_and_100_half_open_clients(self):
         with start(*LISTEN, '--blk', 'name=m,store=memory,size=16M,shared=true',

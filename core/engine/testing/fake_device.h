@@ -160,12 +160,15 @@ class FakeDevice final : public Device {
   // --- For tests ---
   bool accepts_features = true;
   bool open_fails = false;
+  bool open_lacks_memory = false;
   // The newest queue of an index; null when none was opened. It belongs to the engine: valid while
   // that lives.
   FakeQueue* queue(uint16_t index) {
     const auto it = queues_.find(index);
     return it == queues_.end() ? nullptr : it->second;
   }
+  // What results are lent from.
+  MutableBuffer pattern() { return {pattern_.data(), pattern_.size()}; }
   // A change that the device makes itself: generation grows, listeners are told.
   void ChangeConfig(uint16_t offset, uint8_t value) {
     std::lock_guard lock(mutex_);
@@ -204,6 +207,7 @@ class FakeDevice final : public Device {
     return ConfigError::kNone;
   }
   absl::StatusOr<std::unique_ptr<DeviceQueue>> OpenQueue(uint16_t index) override {
+    if (open_lacks_memory) throw std::bad_alloc();
     if (open_fails) return absl::ResourceExhaustedError("no queue today");
     auto queue = std::make_unique<FakeQueue>(options_, pattern_.data());
     queues_[index] = queue.get();

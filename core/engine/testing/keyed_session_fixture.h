@@ -32,7 +32,11 @@ struct KeyedSessionOptions {
   FakeDeviceOptions device;
   TargetOptions target;
   bool lends_registered = true;
-  bool registered = true;  // the initiator's buffers; else only its pool is
+  LendMemoryFunction
+      lend;                // instead, for tests of just that; the target's pool alone is registered
+  bool registered = true;  // the initiator's buffers; else only its pool
+  Domain* domain = nullptr;  // of the initiator
+  RequestRegistration registration;
   uint16_t queue_size = 16;
   uint32_t max_pieces = 4;
   size_t events_per_turn = 64;
@@ -49,9 +53,16 @@ class KeyedSessionFixture : public testing::Test {
   void Start(const KeyedSessionOptions& pair) {
     pair_ = pair;
     target_ = std::make_unique<TargetHarness>(pair.device, pair.target);
-    target_memory_.AddAll();
-    // A pool takes its memory from where it likes: only a region over everything covers it.
-    if (pair.registered) initiator_memory_.AddAll();
+    if (pair.lend) {
+      target_memory_.Add(target_->pool.slab());
+    } else {
+      target_memory_.AddAll();
+    }
+    if (pair.registered) {
+      initiator_memory_.AddAll();
+    } else {
+      initiator_memory_.Add(pool_.slab());
+    }
     InitiatorSessionOptions options;
     options.handshake.dialect = C::kDialect;
     options.handshake.transmission = Transmission::kKeyed;
@@ -75,11 +86,22 @@ class KeyedSessionFixture : public testing::Test {
 
   MonotonicTime Now() const { return target_->now; }
   InitiatorKeyedOptions Keyed(const KeyedLimits& limits) {
-    return {limits, &initiator_memory_.regions, &pool_};
+    InitiatorKeyedOptions keyed;
+    keyed.limits = limits;
+    keyed.regions = &initiator_memory_.regions;
+    keyed.pool = &pool_;
+    keyed.domain = pair_.domain;
+    keyed.registration = pair_.registration;
+    return keyed;
   }
   Lane NewLane(MessageEngine* engine) {
     const EngineHost host{&target_->executor, &target_->pool};
-    const KeyedHost keyed{&target_memory_.regions, pair_.lends_registered};
+    KeyedHost keyed{&target_memory_.regions, nullptr};
+    if (pair_.lend) {
+      keyed.lend = pair_.lend;
+    } else if (pair_.lends_registered) {  // the region over everything covers it
+      keyed.lend = [](const InstanceIdentity&) { return LentRegions{{}, true}; };
+    }
     PeerIdentity peer;
     peer.address = "192.0.2.1";
     Lane lane;
@@ -103,6 +125,11 @@ class KeyedSessionFixture : public testing::Test {
           options, Keyed(AgreedKeyedLimits(info)), queues_[i]));
       lanes_.push_back(NewLane(engines_.back().get()));
     }
+  }
+  // From now on only the pool is registered, so requests go through it.
+  void ForgetUserMemory() {
+    initiator_memory_.regions = {};
+    initiator_memory_.Add(pool_.slab());
   }
   // Until nobody says anything any more.
   void Settle() {

@@ -8,7 +8,8 @@
 //   while (wire.Pump(now)) {}
 //   wire.Cut(now);
 //
-// Posts take effect in order when they are taken; their events come with the next turns. A send
+// Posts take effect in order when they are taken; their events come with the next turns, or those
+// of completions when a test lets them (holds_completions). A send
 // without a posted receive fails the test: a receiver is never not ready. Remote keys are checked
 // against `memory`.
 #ifndef VOF_CORE_ENGINE_TESTING_MESSAGE_WIRE_H_
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -50,7 +52,11 @@ class MessageWire {
   MessageWire(MessageEngine* first, MessageEngine* second) : ends_{End(first), End(second)} {}
 
   size_t events_per_turn = 64;
+  bool holds_completions[2] = {false, false};  // at that end: only messages are reported
   int64_t sends = 0, fetches = 0, stores = 0;
+  // Told of each fetch and store, of each store; may be empty.
+  std::function<void(const RemoteBuffer&)> on_remote_access;
+  std::function<void(const LocalBuffer&)> on_store_from;
 
   // A turn of both ends. True when something moved.
   bool Pump(MonotonicTime now) {
@@ -83,11 +89,7 @@ class MessageWire {
   bool Turn(End& end, End& peer, MonotonicTime now) {
     MessageEngine& engine = *end.engine;
     if (end.closed) return !engine.finished() && engine.Advance(now);
-    std::vector<ChannelEvent> events;
-    while (!end.events.empty() && events.size() < events_per_turn) {
-      events.push_back(end.events.front());
-      end.events.pop_front();
-    }
+    const std::vector<ChannelEvent> events = TakeEvents(end);
     bool moved = !events.empty();
     if (moved) engine.OnEvents(events, now);
     if (now >= engine.NextDeadline()) engine.OnTimer(now);
@@ -105,6 +107,20 @@ class MessageWire {
       moved = true;
     }
     return moved;
+  }
+
+  std::vector<ChannelEvent> TakeEvents(End& end) {
+    std::vector<ChannelEvent> events;
+    const bool holds = holds_completions[&end - ends_];
+    for (auto it = end.events.begin(); it != end.events.end() && events.size() < events_per_turn;) {
+      if (holds && it->kind != ChannelEventKind::kReceived) {
+        ++it;
+      } else {
+        events.push_back(*it);
+        it = end.events.erase(it);
+      }
+    }
+    return events;
   }
 
   // What was sent before the end arrives before the end.
@@ -135,12 +151,15 @@ class MessageWire {
       case ActionKind::kFetch:
         ++fetches;
         CheckRemote(action);
+        if (on_remote_access) on_remote_access(action.remote);
         done.kind = ChannelEventKind::kFetched;
         std::memcpy(action.local.data, remote, action.remote.size_bytes);
         break;
       case ActionKind::kStore:
         ++stores;
         CheckRemote(action);
+        if (on_store_from) on_store_from(action.local);
+        if (on_remote_access) on_remote_access(action.remote);
         done.kind = ChannelEventKind::kStored;
         std::memcpy(remote, action.local.data, action.remote.size_bytes);
         break;

@@ -17,12 +17,6 @@ constexpr uint64_t kPreferredRequestBytes = 256u << 10;
 constexpr ConfigField kWritebackField = {offsetof(BlkConfigSpace, writeback), 1};
 constexpr ConfigField kNumQueuesField = {offsetof(BlkConfigSpace, num_queues), 2};
 
-std::string BareUri(const DeviceClient& device) {
-  Uri uri = device.uri();
-  uri.options = UriOptions{};
-  return FormatUri(uri);
-}
-
 std::string_view VerbOf(uint32_t type) {
   switch (type) {
     case kBlkTypeIn:
@@ -78,8 +72,9 @@ BlkClient::~BlkClient() = default;
 absl::Status BlkClient::Init() {
   const SessionInfo& session = device_->info();
   if (session.device_type != kBlkDeviceType) {
-    return UnsupportedStatus(absl::StrCat(BareUri(*device_), ": this is a device of virtio type ",
-                                          session.device_type, ", not a block device (2)"));
+    return UnsupportedStatus(absl::StrCat(FormatUriBare(device_->uri()),
+                                          ": this is a device of virtio type ", session.device_type,
+                                          ", not a block device (2)"));
   }
   absl::StatusOr<BlkInfo> info = Refresh();
   if (!info.ok()) return info.status();
@@ -107,7 +102,7 @@ absl::StatusOr<BlkInfo> BlkClient::Refresh() {
       device_->ReadConfig(BlkInfoFields(device_->info().features));
   if (!snapshot.ok()) return snapshot.status();
   absl::StatusOr<BlkInfo> info = MakeBlkInfo(device_->info(), *snapshot);
-  if (!info.ok()) return WithContext(BareUri(*device_), info.status());
+  if (!info.ok()) return WithContext(FormatUriBare(device_->uri()), info.status());
   const std::lock_guard<std::mutex> lock(mutex_);
   info->serial = info_.serial;
   info_ = *info;
@@ -118,8 +113,8 @@ absl::Status BlkClient::CheckRange(std::string_view verb, uint64_t offset_bytes,
                                    uint64_t length_bytes, bool writes) const {
   const BlkInfo info = this->info();
   const std::string what =
-      absl::StrCat(BareUri(*device_), ": ", absl::string_view(verb.data(), verb.size()), " of ",
-                   length_bytes, " bytes at offset ", offset_bytes);
+      absl::StrCat(FormatUriBare(device_->uri()), ": ", absl::string_view(verb.data(), verb.size()),
+                   " of ", length_bytes, " bytes at offset ", offset_bytes);
   if (offset_bytes % info.block_bytes != 0 || length_bytes % info.block_bytes != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": offset and length must be multiples of the block size, ", info.block_bytes));
@@ -152,16 +147,19 @@ absl::Status BlkClient::Run(BlkTransfer* transfer, BlkClientQueue* queue,
   if (HasRange(plan.type)) {
     absl::StrAppend(&what, " of ", outcome.length_bytes, " bytes at offset ", outcome.offset_bytes);
   }
-  const std::string_view reason = BlkErrorText(outcome.error);
-  const std::string text = absl::StrCat(BareUri(*device_), ": ", what, ": ",
-                                        absl::string_view(reason.data(), reason.size()));
+  // Its requests have the time-out of the URI.
+  const std::string reason =
+      outcome.error == BlkError::kTimedOut
+          ? absl::StrCat("no answer within ", LimitText(device_->uri().options.io_timeout))
+          : std::string(BlkErrorText(outcome.error));
+  const std::string text = absl::StrCat(FormatUriBare(device_->uri()), ": ", what, ": ", reason);
   switch (outcome.error) {
     case BlkError::kUnsupported:
       return UnsupportedStatus(text);
     case BlkError::kTimedOut:
       return TimedOutStatus(text);
     case BlkError::kRefused:
-      return WithContext(BareUri(*device_),
+      return WithContext(FormatUriBare(device_->uri()),
                          RefusedByTarget(device_->info().dialect, what, outcome));
     case BlkError::kLost:
     case BlkError::kCancelled:
@@ -206,7 +204,7 @@ absl::Status BlkClient::Write(uint64_t offset_bytes, std::span<const std::byte> 
 absl::Status BlkClient::Discard(uint64_t offset_bytes, uint64_t length_bytes) {
   const BlkInfo info = this->info();
   if (!info.can_discard) {
-    return UnsupportedStatus(BareUri(*device_) + ": the device does not offer discard");
+    return UnsupportedStatus(FormatUriBare(device_->uri()) + ": the device does not offer discard");
   }
   return RunRange(
       {.type = kBlkTypeDiscard, .offset_bytes = offset_bytes, .length_bytes = length_bytes},
@@ -216,7 +214,8 @@ absl::Status BlkClient::Discard(uint64_t offset_bytes, uint64_t length_bytes) {
 absl::Status BlkClient::WriteZeroes(uint64_t offset_bytes, uint64_t length_bytes, bool may_unmap) {
   const BlkInfo info = this->info();
   if (!info.can_write_zeroes) {
-    return UnsupportedStatus(BareUri(*device_) + ": the device does not offer write zeroes");
+    return UnsupportedStatus(FormatUriBare(device_->uri()) +
+                             ": the device does not offer write zeroes");
   }
   return RunRange({.type = kBlkTypeWriteZeroes,
                    .offset_bytes = offset_bytes,
@@ -244,7 +243,8 @@ absl::StatusOr<std::string> BlkClient::GetId() {
 
 absl::Status BlkClient::SetWriteCache(bool on) {
   if (!info().can_set_cache) {
-    return UnsupportedStatus(BareUri(*device_) + ": the device cannot change its write cache");
+    return UnsupportedStatus(FormatUriBare(device_->uri()) +
+                             ": the device cannot change its write cache");
   }
   if (absl::Status status = device_->WriteConfig(kWritebackField, on ? 1 : 0); !status.ok()) {
     return status;

@@ -36,9 +36,10 @@ BlkError ErrorOf(const BlkIo& io) {
     default:
       return BlkError::kBadAnswer;
   }
-  // A read that says it went well must have filled its buffers.
+  // The status is the last byte: what is said to be filled must reach it. Without that, whatever
+  // has come to lie there is no answer, of a write neither.
   const bool filled = io.request.used_length == io.request.writable_bytes;
-  return io.header.type != kBlkTypeIn || filled ? BlkError::kNone : BlkError::kBadAnswer;
+  return filled ? BlkError::kNone : BlkError::kBadAnswer;
 }
 
 void OnDone(InitiatorRequest* request) {

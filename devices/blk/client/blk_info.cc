@@ -117,6 +117,7 @@ absl::StatusOr<BlkInfo> MakeBlkInfo(const SessionInfo& session, const ConfigSnap
   info.read_only = (features & kBlkFeatureReadOnly) != 0;
   info.can_flush = (features & kBlkFeatureFlush) != 0;
   info.can_set_cache = (features & kBlkFeatureConfigWce) != 0;
+  info.write_cache_known = info.can_set_cache || !info.can_flush;
   info.write_cache = info.can_set_cache ? config.writeback != 0 : info.can_flush;
   if ((features & kBlkFeatureMultiQueue) != 0) {
     info.num_queues = std::max<uint16_t>(config.num_queues, uint16_t{1});

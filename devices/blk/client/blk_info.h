@@ -33,7 +33,10 @@ struct BlkInfo {
   uint32_t opt_io_bytes = 0;  // 0: not stated
   bool read_only = false;
   bool can_flush = false;
-  bool write_cache = false;    // writes are durable after a flush only
+  bool write_cache = false;  // writes are durable after a flush only
+  // Whether the device tells. If it does not, it has a cache for all that anybody knows when it can
+  // flush (5.2.6.2).
+  bool write_cache_known = true;
   bool can_set_cache = false;  // CONFIG_WCE
   uint16_t num_queues = 1;     // of the device
   uint32_t generation = 0;     // of the configuration that this was read from

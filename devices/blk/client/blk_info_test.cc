@@ -65,8 +65,11 @@ TEST(BlkInfo, TheCapacityIsWholeBlocks) {
 
 TEST(BlkInfo, TheWriteCacheFollowsItsFieldOrElseTheFlushFeature) {
   EXPECT_TRUE(InfoOf(Session(kBlkFeatureFlush), {})->write_cache);
+  EXPECT_FALSE(InfoOf(Session(kBlkFeatureFlush), {})->write_cache_known);
+  EXPECT_TRUE(InfoOf(Session(0), {})->write_cache_known);
   const uint64_t both = kBlkFeatureFlush | kBlkFeatureConfigWce;
   EXPECT_FALSE(InfoOf(Session(both), {})->write_cache);
+  EXPECT_TRUE(InfoOf(Session(both), {})->write_cache_known);
   EXPECT_TRUE(InfoOf(Session(both), {{offsetof(BlkConfigSpace, writeback), 1}})->write_cache);
 }
 

@@ -156,7 +156,6 @@ std::vector<int> BlkDriverDouble::Start(std::span<const std::pair<Bytes, uint32_
   outstanding_ += batch.size();
   queue_->Submit(batch);
   if (traits_.completes_inline) {
-    EXPECT_EQ(outstanding_, 0u);
     // Readable bytes may be gone now: an engine reuses its receive buffer.
     for (const int id : ids) pending_[id]->pieces.clear();
   }

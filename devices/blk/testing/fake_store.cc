@@ -36,6 +36,7 @@ struct FakeStore::State {
   bool hold = false;
   int num_syncs = 0;
   int num_operations = 0;
+  int num_submitted = 0;
   uint64_t epoch = 1;
 };
 
@@ -48,6 +49,7 @@ class FakeStoreQueue final : public StoreQueue {
     for (StoreOperation* op : batch) {
       const uint32_t delay = state_->random() % (state_->options.max_delay_reaps + 1);
       waiting_.push_back({op, delay});
+      ++state_->num_submitted;
     }
   }
 
@@ -160,6 +162,10 @@ int FakeStore::num_syncs() const {
   return state_->num_syncs;
 }
 
+int FakeStore::num_submitted() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->num_submitted;
+}
 int FakeStore::num_operations() const {
   const std::lock_guard lock(state_->mutex);
   return state_->num_operations;

@@ -48,8 +48,9 @@ class FakeStore final : public BlockStore {
   void Hold(bool hold);
   // Forgets all that was not durable.
   void PowerCut();
-  int num_syncs() const;  // fdatasync calls that a real store would have made
-  int num_operations() const;
+  int num_syncs() const;       // fdatasync calls that a real store would have made
+  int num_operations() const;  // that have finished
+  int num_submitted() const;   // held ones included
   std::vector<std::byte> contents() const;
 
   StoreTraits traits() const override;

@@ -17,7 +17,12 @@ absl::Status Wrong(std::string_view flag, uint64_t value, std::string_view why) 
 }
 
 absl::Status CheckBlockSize(const BenchOptions& options, const BenchDevice& device) {
-  if (options.block_bytes == 0 || options.block_bytes % device.block_bytes != 0) {
+  if (options.block_bytes == 0) {
+    return Wrong("--bs", 0,
+                 absl::StrCat("an operation has bytes: a multiple of the device's block size, ",
+                              device.block_bytes));
+  }
+  if (options.block_bytes % device.block_bytes != 0) {
     return Wrong("--bs", options.block_bytes,
                  absl::StrCat("not a multiple of the device's block size, ", device.block_bytes));
   }
@@ -108,8 +113,10 @@ absl::StatusOr<BenchPlan> PlanBench(const BenchOptions& options, const BenchDevi
   plan.blocks_per_queue = plan.partitioned ? plan.num_blocks / options.queues : plan.num_blocks;
   if (plan.blocks_per_queue == 0) {
     return Wrong("--size", span_bytes,
-                 absl::StrCat("holds fewer blocks of ", options.block_bytes, " bytes than the ",
-                              options.queues, " queues"));
+                 options.queues == 1
+                     ? absl::StrCat("holds no block of ", options.block_bytes, " bytes")
+                     : absl::StrCat("holds fewer blocks of ", options.block_bytes,
+                                    " bytes than the ", options.queues, " queues"));
   }
   if (const absl::Status bad = CheckVerify(options, plan); !bad.ok()) return bad;
   return plan;

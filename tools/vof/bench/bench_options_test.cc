@@ -95,7 +95,7 @@ TEST(BenchOptionsTest, RefusalsNameTheLimit) {
   options.span_bytes = 2 << 20;
   ExpectRefused(options, kDevice, "--size 2097152: the device has only 1048576 bytes");
   options.span_bytes = 1024;
-  ExpectRefused(options, kDevice, "holds fewer blocks of 4096 bytes than the 1 queues");
+  ExpectRefused(options, kDevice, "holds no block of 4096 bytes");
   options = Options("randread");
   options.depth = 4096;
   options.block_bytes = 1 << 20;

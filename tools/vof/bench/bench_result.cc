@@ -72,6 +72,7 @@ void BenchResult::Merge(const BenchResult& other) {
   errors += other.errors;
   checked_blocks += other.checked_blocks;
   mismatches += other.mismatches;
+  other_block_bytes = std::max(other_block_bytes, other.other_block_bytes);
   AppendSamples(other.error_samples, &error_samples);
   AppendSamples(other.mismatch_samples, &mismatch_samples);
   elapsed = std::max(elapsed, other.elapsed);

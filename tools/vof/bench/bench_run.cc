@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -14,12 +15,14 @@ namespace vof {
 namespace {
 
 constexpr std::chrono::milliseconds kTickInterval{100};
+// A target that answers at all has done so by then.
+constexpr int kSlowStopTicks = 3;
 
 class BenchRun {
  public:
   BenchRun(BlkClient* client, const BenchOptions& options, const BenchPlan& plan,
-           const BenchTick& tick)
-      : options_(options), tick_(tick) {
+           const BenchHooks& hooks)
+      : options_(options), hooks_(hooks) {
     for (uint64_t i = 0; i < options.queues; ++i) {
       workers_.push_back(std::make_unique<BenchWorker>(&client->queue(i), options, plan, i));
     }
@@ -43,10 +46,10 @@ class BenchRun {
   using Launcher = void (*)(BenchWorker* worker, std::function<void()> on_end);
 
   // Runs `work` on each worker's reactor and returns when all have: nothing of it is left behind.
-  void ForEach(void (*work)(BenchWorker*)) {
+  void ForEach(const std::function<void(BenchWorker*)>& work) {
     size_t pending = workers_.size();
     for (const auto& worker : workers_) {
-      worker->queue()->Post([this, w = worker.get(), work, &pending] {
+      worker->queue()->Post([this, w = worker.get(), &work, &pending] {
         work(w);
         const std::lock_guard lock(mutex_);
         --pending;
@@ -77,14 +80,15 @@ class BenchRun {
   // Until `limit` has passed, all workers have ended, or the tick says stop.
   void Watch(BenchPhase phase, Nanoseconds limit) {
     if (interrupted_) return;
-    const MonotonicTime started = MonotonicNow();
-    const uint64_t before = Operations();
+    phase_ = phase;
+    phase_since_ = MonotonicNow();
+    phase_operations_ = Operations();
     std::unique_lock lock(mutex_);
     while (running_ > 0) {
-      const Nanoseconds elapsed = MonotonicNow() - started;
+      const Nanoseconds elapsed = MonotonicNow() - phase_since_;
       if (elapsed >= limit) return;
       lock.unlock();
-      interrupted_ = tick_ && !tick_(phase, Operations() - before, elapsed);
+      interrupted_ = !Tick();
       lock.lock();
       if (interrupted_) return;
       const auto left = std::chrono::nanoseconds(limit - elapsed);
@@ -93,10 +97,38 @@ class BenchRun {
     }
   }
 
+  bool Tick() const {
+    return !hooks_.tick ||
+           hooks_.tick(phase_, Operations() - phase_operations_, MonotonicNow() - phase_since_);
+  }
+
+  // An answer that does not come keeps it until it is late; an interrupt then has to be told so.
   void StopAndWait() {
     ForEach([](BenchWorker* worker) { worker->Stop(); });
+    int ticks_since_interrupt = 0;
     std::unique_lock lock(mutex_);
-    ended_.wait(lock, [&] { return running_ == 0; });
+    while (!ended_.wait_for(lock, kTickInterval, [&] { return running_ == 0; })) {
+      lock.unlock();
+      if (!interrupted_) {
+        interrupted_ = !Tick();
+      } else if (++ticks_since_interrupt == kSlowStopTicks && hooks_.on_slow_stop) {
+        TellSlowStop();
+      }
+      lock.lock();
+    }
+  }
+
+  void TellSlowStop() {
+    uint64_t in_flight = 0;
+    auto so_far = std::make_unique<BenchResult>();
+    std::mutex merging;  // the workers may have a thread each
+    ForEach([&](BenchWorker* worker) {
+      const std::lock_guard lock(merging);
+      in_flight += worker->in_flight();
+      so_far->Merge(*worker->ResultSoFar());
+    });
+    so_far->interrupted = true;
+    hooks_.on_slow_stop(*so_far, in_flight);
   }
 
   void Check() {
@@ -121,9 +153,12 @@ class BenchRun {
   }
 
   const BenchOptions& options_;
-  const BenchTick& tick_;
+  const BenchHooks& hooks_;
   std::vector<std::unique_ptr<BenchWorker>> workers_;
   bool interrupted_ = false;
+  BenchPhase phase_ = BenchPhase::kWarmUp;
+  MonotonicTime phase_since_ = 0;
+  uint64_t phase_operations_ = 0;  // that were done before it
 
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -133,8 +168,8 @@ class BenchRun {
 }  // namespace
 
 std::unique_ptr<BenchResult> RunBench(BlkClient* client, const BenchOptions& options,
-                                      const BenchPlan& plan, const BenchTick& tick) {
-  return BenchRun(client, options, plan, tick).Run();
+                                      const BenchPlan& plan, const BenchHooks& hooks) {
+  return BenchRun(client, options, plan, hooks).Run();
 }
 
 }  // namespace vof

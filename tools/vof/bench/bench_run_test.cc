@@ -10,6 +10,7 @@
 #include "backends/loopback/loopback_backend.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/uri.h"
+#include "tools/common/machine_memory.h"
 #include "tools/vof/bench/loop_target.h"
 
 namespace vof {
@@ -39,7 +40,7 @@ class BenchRunTest : public testing::Test {
                                            .max_request_bytes = info.max_transfer_bytes,
                                            .read_only = info.read_only});
     EXPECT_TRUE(plan.ok()) << plan.status();
-    return RunBench(client_.get(), options_, *plan, tick);
+    return RunBench(client_.get(), options_, *plan, {.tick = tick});
   }
 
   BackendRegistry backends_;
@@ -83,6 +84,28 @@ TEST_F(BenchRunTest, FindsABlockThatSomethingElseWrote) {
   EXPECT_EQ(result->mismatches, 1u);
   ASSERT_EQ(result->mismatch_samples.size(), 1u);
   EXPECT_EQ(result->mismatch_samples[0].find("offset 40960 "), 0u) << result->mismatch_samples[0];
+}
+
+TEST_F(BenchRunTest, BlocksOfAnotherSizeAreNoDamage) {
+  options_.access = *ParseAccess("write");
+  options_.operations = 1024;
+  options_.verify = true;
+  Run();
+  options_.access = *ParseAccess("read");
+  for (const uint64_t block_bytes : {512, 8192}) {
+    options_.block_bytes = block_bytes;
+    options_.operations = 512;
+    const auto result = Run();
+    EXPECT_TRUE(result->has_other_blocks()) << block_bytes;
+    EXPECT_EQ(result->other_block_bytes, 4096u);
+  }
+}
+
+TEST_F(BenchRunTest, ADiskLargerThanTheMachineIsRefused) {
+  const auto refused = StartLoopTarget(*ParseUri("loop:///huge"),
+                                       {.size_bytes = MachineMemoryBytes() + 4096}, &backends_);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  EXPECT_EQ(refused.status().message().find("--size "), 0u) << refused.status();
 }
 
 TEST_F(BenchRunTest, WarmUpIsNotCounted) {

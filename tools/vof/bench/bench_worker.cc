@@ -96,6 +96,12 @@ void BenchWorker::Stop() {
   EndIfIdle();
 }
 
+std::unique_ptr<BenchResult> BenchWorker::ResultSoFar() const {
+  auto so_far = std::make_unique<BenchResult>(result_);
+  if (phase_ == Phase::kLoad) so_far->elapsed = MonotonicNow() - measuring_since_;
+  return so_far;
+}
+
 void BenchWorker::OnDone(BlkIo* io) {
   Slot* slot = static_cast<Slot*>(io->context);
   slot->worker->Finish(slot);
@@ -186,6 +192,7 @@ void BenchWorker::Check(const Slot& slot) {
         slot.data);
   } else if (!options_.access.writes()) {
     error = CheckStampOfAnyRun(offset_bytes, slot.data);
+    if (error == StampError::kBlockBytes) result_.other_block_bytes = StampedBytes(slot.data);
   } else {
     return;  // not written yet: nobody knows what should be there
   }

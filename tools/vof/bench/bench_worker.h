@@ -53,6 +53,10 @@ class BenchWorker {
   // Completed since Start, for progress. Any thread.
   uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
   const BenchResult& result() const { return result_; }
+  // While it runs, on the reactor's thread: what was counted by now, and the operations that are
+  // not answered yet.
+  std::unique_ptr<BenchResult> ResultSoFar() const;
+  uint64_t in_flight() const { return in_flight_; }
 
  private:
   enum class Phase : uint8_t { kIdle, kLoad, kCheck };

@@ -18,7 +18,7 @@ struct StampHeader {
   Le64 run;
   Le64 offset_bytes;
   Le32 sequence;
-  Le32 reserved;
+  Le32 block_bytes;
   Le64 checksum;  // of the whole block with this field zero
 };
 static_assert(sizeof(StampHeader) == 40 && sizeof(StampHeader) <= kMinStampedBytes);
@@ -40,9 +40,19 @@ uint64_t Checksum(std::span<const std::byte> block) {
   return sum ^ (sum >> 32);
 }
 
-StampError CheckSound(std::span<const std::byte> block, StampHeader* header) {
+// Its checksum covers bytes that are not here: what can be checked is whether it makes sense.
+bool StartsAnother(const StampHeader& header, uint64_t offset_bytes) {
+  return header.block_bytes >= kMinStampedBytes && header.block_bytes % 8 == 0 &&
+         header.offset_bytes == offset_bytes && offset_bytes % header.block_bytes == 0;
+}
+
+StampError CheckSound(uint64_t offset_bytes, std::span<const std::byte> block,
+                      StampHeader* header) {
   *header = ReadStruct<StampHeader>(block);
   if (header->magic != kMagic) return StampError::kNotStamped;
+  if (header->block_bytes != block.size() && StartsAnother(*header, offset_bytes)) {
+    return StampError::kBlockBytes;
+  }
   if (header->checksum != Checksum(block)) return StampError::kChecksum;
   return StampError::kNone;
 }
@@ -58,6 +68,8 @@ std::string_view StampErrorText(StampError error) {
              "something else wrote there";
     case StampError::kChecksum:
       return "holds damaged data: the checksum does not match";
+    case StampError::kBlockBytes:
+      return "was written with blocks of another size";
     case StampError::kOffset:
       return "holds the data of another place";
     case StampError::kRun:
@@ -79,6 +91,7 @@ void StampBlock(const StampKey& key, std::span<std::byte> block) {
   header.run = key.run;
   header.offset_bytes = key.offset_bytes;
   header.sequence = key.sequence;
+  header.block_bytes = static_cast<uint32_t>(block.size());
   WriteStruct(header, block);
   header.checksum = Checksum(block);
   WriteStruct(header, block);
@@ -86,7 +99,7 @@ void StampBlock(const StampKey& key, std::span<std::byte> block) {
 
 StampError CheckStamp(const StampKey& expected, std::span<const std::byte> block) {
   StampHeader header;
-  const StampError error = CheckSound(block, &header);
+  const StampError error = CheckSound(expected.offset_bytes, block, &header);
   if (error != StampError::kNone) return error;
   if (header.offset_bytes != expected.offset_bytes) return StampError::kOffset;
   if (header.run != expected.run) return StampError::kRun;
@@ -96,16 +109,21 @@ StampError CheckStamp(const StampKey& expected, std::span<const std::byte> block
 
 StampError CheckStampOfAnyRun(uint64_t offset_bytes, std::span<const std::byte> block) {
   StampHeader header;
-  const StampError error = CheckSound(block, &header);
+  const StampError error = CheckSound(offset_bytes, block, &header);
   if (error != StampError::kNone) return error;
   return header.offset_bytes == offset_bytes ? StampError::kNone : StampError::kOffset;
 }
 
+uint32_t StampedBytes(std::span<const std::byte> block) {
+  return ReadStruct<StampHeader>(block).block_bytes;
+}
+
 std::string DescribeStamp(std::span<const std::byte> block) {
-  StampHeader header;
-  if (CheckSound(block, &header) == StampError::kNotStamped) return "no stamp";
-  return absl::StrCat("offset ", uint64_t{header.offset_bytes}, ", write ",
-                      uint32_t{header.sequence}, ", run ", uint64_t{header.run});
+  const StampHeader header = ReadStruct<StampHeader>(block);
+  if (header.magic != kMagic) return "no stamp";
+  return absl::StrCat("offset ", uint64_t{header.offset_bytes}, ", block of ",
+                      uint32_t{header.block_bytes}, " bytes, write ", uint32_t{header.sequence},
+                      ", run ", uint64_t{header.run});
 }
 
 }  // namespace vof

@@ -67,8 +67,22 @@ TEST(BlockStampTest, AnyRunChecksPlaceAndSoundness) {
   EXPECT_EQ(CheckStampOfAnyRun(0, std::vector<std::byte>(512)), StampError::kNotStamped);
 }
 
+TEST(BlockStampTest, OtherBlockSizesAreTold) {
+  for (const size_t written_bytes : {size_t{512}, size_t{4096}}) {
+    std::vector<std::byte> block = Stamped(kKey, written_bytes);
+    block.resize(written_bytes == 512 ? 4096 : 512);
+    EXPECT_EQ(CheckStampOfAnyRun(8192, block), StampError::kBlockBytes);
+    EXPECT_EQ(StampedBytes(block), written_bytes);
+    // Damage is no block size.
+    EXPECT_EQ(CheckStampOfAnyRun(4096, block), StampError::kChecksum);
+  }
+  std::vector<std::byte> damaged = Stamped(kKey);
+  damaged[28] = std::byte{0xff};
+  EXPECT_EQ(CheckStampOfAnyRun(8192, damaged), StampError::kChecksum);
+}
+
 TEST(BlockStampTest, DescribesForPeople) {
-  EXPECT_EQ(DescribeStamp(Stamped(kKey)), "offset 8192, write 3, run 42");
+  EXPECT_EQ(DescribeStamp(Stamped(kKey)), "offset 8192, block of 512 bytes, write 3, run 42");
   EXPECT_EQ(DescribeStamp(std::vector<std::byte>(64)), "no stamp");
 }
 

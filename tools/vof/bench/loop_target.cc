@@ -3,15 +3,32 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "devices/blk/blk_device.h"
 #include "devices/blk/store_memory.h"
+#include "tools/common/machine_memory.h"
+#include "tools/common/size.h"
 
 namespace vof {
+namespace {
+
+absl::Status CheckFits(uint64_t size_bytes) {
+  const uint64_t machine_bytes = MachineMemoryBytes();
+  if (size_bytes <= machine_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--size ", size_bytes, " (", HumanSize(size_bytes), "): the disk of loop: lies in memory, ",
+      "and this machine has only ", machine_bytes, " bytes (", HumanSize(machine_bytes),
+      ") of it; use a smaller --size"));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<TargetServer>> StartLoopTarget(const Uri& uri,
                                                               const LoopTargetOptions& options,
                                                               BackendRegistry* registry) {
-  auto store = MakeMemoryStore({.size_bytes = options.size_bytes});
+  if (const absl::Status fits = CheckFits(options.size_bytes); !fits.ok()) return fits;
+  // Reads of pages that nobody has written would measure how the kernel finds zeros.
+  auto store = MakeMemoryStore({.size_bytes = options.size_bytes, .populate = true});
   if (!store.ok()) return store.status();
   BlkOptions blk;
   blk.serial = "vof-bench-loop";

@@ -25,6 +25,8 @@ struct LoopTargetOptions {
   Nanoseconds spin = 0;
 };
 
+// All of the disk is filled before this returns. kInvalidArgument: it is larger than the memory of
+// the machine.
 absl::StatusOr<std::unique_ptr<TargetServer>> StartLoopTarget(const Uri& uri,
                                                               const LoopTargetOptions& options,
                                                               BackendRegistry* registry);

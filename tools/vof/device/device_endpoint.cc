@@ -21,6 +21,11 @@ absl::StatusOr<std::unique_ptr<Endpoint>> DeviceEndpoint::Make(std::string name,
   return std::unique_ptr<Endpoint>(new DeviceEndpoint(std::move(name), std::move(client)));
 }
 
+uint64_t DeviceEndpoint::store_epoch() const {
+  const SessionInfo& session = client_->device().info();
+  return session.dialect == Dialect::kV5 ? session.epoch : 0;
+}
+
 absl::Status DeviceEndpoint::Read(uint64_t offset_bytes, std::span<std::byte> buffer) {
   const uint64_t block = info_.block_bytes;
   const uint64_t begin = offset_bytes / block * block;

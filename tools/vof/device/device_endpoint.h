@@ -28,6 +28,7 @@ class DeviceEndpoint final : public Endpoint {
   uint32_t block_bytes() const override { return info_.block_bytes; }
   // Below it, one request that carries zeros costs less than cutting it into three.
   uint32_t zero_run_bytes() const override { return 64u << 10; }
+  uint64_t store_epoch() const override;
 
   // A virtio device does not say where its holes are.
   absl::StatusOr<Extent> ExtentAt(uint64_t) override { return Extent{size_bytes(), false}; }

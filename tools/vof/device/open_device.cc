@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/initiator_status.h"
+#include "tools/vof/transfer/same_store.h"
 
 namespace vof {
 namespace {
@@ -47,8 +48,7 @@ absl::Status CheckTwoDevices(std::string_view verb, const std::string& a, const 
   const bool same_target = first->scheme == second->scheme && first->port == second->port &&
                            absl::EqualsIgnoreCase(first->host, second->host);
   if (!same_target || first->name != second->name) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(a, " and ", b, " are the same device: ", std::string(verb), " needs two"));
+  return SameDeviceError(verb, a, b);
 }
 
 absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context) {
@@ -71,23 +71,25 @@ absl::StatusOr<std::unique_ptr<DeviceClient>> OpenDevice(const std::string& text
 }
 
 void NoteShortfalls(const DeviceClient& device, Output* output) {
-  Uri bare = device.uri();
-  bare.options = UriOptions{};
+  const std::string name = FormatUriBare(device.uri());
   const UriOptions& wanted = device.uri().options;
   if (wanted.queues > device.num_queues()) {
-    output->Note(absl::StrCat(wanted.queues, " virtqueues are wanted, ", FormatUri(bare), " has ",
-                              device.num_queues(), ": using ", device.num_queues()));
+    // By the URI or by a flag.
+    output->Note(absl::StrCat(wanted.queues, " virtqueues are asked for: ", name, " has ",
+                              device.num_queues(), ", all of them are used"));
   }
   const std::vector<uint16_t>& sizes = device.info().queue_sizes;
   const uint16_t size = *std::min_element(sizes.begin(), sizes.end());
   if (wanted.queue_size > size) {
-    output->Note(absl::StrCat("virtqueues of the size ", wanted.queue_size, " are wanted, ",
-                              FormatUri(bare), " offers ", size, ": using ", size));
+    output->Note(absl::StrCat("?queue_size=", wanted.queue_size, ": ", name, " offers ", size,
+                              " at most, which is used"));
   }
 }
 
 std::string AddressOf(const DeviceClient& device) {
-  return absl::StrCat(device.uri().scheme, "://", device.peer().Text());
+  const std::string& provider = device.uri().options.provider;
+  return absl::StrCat(device.uri().scheme, "://", device.peer().Text(),
+                      provider.empty() ? "" : "?provider=", provider);
 }
 
 }  // namespace vof

@@ -23,7 +23,8 @@ namespace vof {
 absl::StatusOr<Uri> ResolveUri(const std::string& text, const VerbContext& context);
 
 // kInvalidArgument: both URIs name one device by the same address; `verb` is what that makes no
-// sense for ("copy"). What is no URI, or a wrong one, is OK here.
+// sense for ("a copy"). What is no URI, or a wrong one, is OK here. By different addresses
+// CheckTwoStores finds it, once both are open.
 absl::Status CheckTwoDevices(std::string_view verb, const std::string& a, const std::string& b);
 
 absl::StatusOr<std::unique_ptr<BlkClient>> OpenBlk(const std::string& text, VerbContext* context);

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "tools/vof/shell/interrupt.h"
+
 namespace vof {
 namespace {
 
@@ -28,7 +30,9 @@ TEST(OpenDeviceTest, APortThatCannotBeConnectedToIsWrongUsage) {
   const CommonFlags flags;
   Output output("info", {});
   BackendRegistry backends;
-  const VerbContext context{.flags = flags, .output = output, .backends = backends};
+  Interrupts interrupts([] {});
+  const VerbContext context{
+      .flags = flags, .output = output, .backends = backends, .interrupts = interrupts};
   const absl::Status refused = ResolveUri("tcp://h:0/x", context).status();
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("tcp://h:0/x: port 0"));

@@ -84,8 +84,14 @@ std::string MessageOf(const CLI::App& parser, const CLI::ParseError& error, cons
     return absl::StrCat("flags come behind the verb: ", verb->name, " ", absl::StrJoin(early, " "));
   }
   const std::vector<std::string> unknown = UnknownFlags(*parser.get_subcommands().front());
-  if (unknown.empty()) return error.what();
-  return absl::StrCat("there is no flag ", absl::StrJoin(unknown, " "));
+  if (!unknown.empty()) return absl::StrCat("there is no flag ", absl::StrJoin(unknown, " "));
+  // The parser would list them from the last to the first.
+  std::vector<std::string> surplus = parser.remaining(/*recurse=*/true);
+  std::erase(surplus, "--");
+  if (surplus.empty()) return error.what();
+  return absl::StrCat(
+      surplus.size() == 1 ? "one argument" : absl::StrCat(surplus.size(), " arguments"),
+      " too many: ", absl::StrJoin(surplus, " "));
 }
 
 // Help and version are answers, everything else is wrong usage.
@@ -95,6 +101,7 @@ void Explain(const CLI::App& parser, const CLI::ParseError& error, const Program
     std::ostringstream out, unused;
     parser.exit(error, out, unused);
     line->answer = out.str();
+    while (absl::EndsWith(line->answer, "\n")) line->answer.pop_back();
     line->answer_kind = dynamic_cast<const CLI::CallForVersion*>(&error) ? "version" : "help";
     return;
   }

@@ -118,6 +118,21 @@ TEST_F(CommandLineTest, AnUnknownFlagIsNamedBeforeWhatIsMissing) {
   EXPECT_THAT(ErrorOf({"look", "x", "y"}), HasSubstr("y"));
 }
 
+TEST_F(CommandLineTest, AnEmptyTextIsAMistake) {
+  EXPECT_THAT(ErrorOf({"look", ""}), HasSubstr("URI: the value is empty"));
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"look", "x", "-o", ""},
+                                                {"look", "x", "--output", ""},
+                                                {"look", "x", "--output="},
+                                                {"look", "--output", "", "x"}}) {
+    EXPECT_THAT(ErrorOf(words), HasSubstr("--output")) << words.size();
+  }
+}
+
+TEST_F(CommandLineTest, SurplusArgumentsAreNamedInTheirOrder) {
+  EXPECT_THAT(ErrorOf({"look", "x", "y"}), HasSubstr("one argument too many: y"));
+  EXPECT_THAT(ErrorOf({"look", "x", "y", "--all", "z"}), HasSubstr("2 arguments too many: y z"));
+}
+
 TEST_F(CommandLineTest, VerbsAreListedWhenNoneIsGiven) {
   EXPECT_THAT(ErrorOf({"sing"}), HasSubstr("no verb sing; the verbs are look, rest"));
   EXPECT_THAT(ErrorOf({}), HasSubstr("name a verb: look, rest"));
@@ -151,7 +166,7 @@ TEST_F(CommandLineTest, HelpAndVersionAreAnswers) {
   }
   line = Parse({"--version"});
   EXPECT_EQ(line.answer_kind, "version");
-  EXPECT_EQ(line.answer, "prog 1.2\n");
+  EXPECT_EQ(line.answer, "prog 1.2");
 }
 
 }  // namespace

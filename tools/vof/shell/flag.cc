@@ -53,6 +53,8 @@ Flag Switch(std::string names, bool* on, std::string help) {
 Flag TextFlag(std::string names, std::string value_name, std::string* value, std::string help) {
   return ValueFlag(std::move(names), std::move(value_name), std::move(help),
                    [value](const std::string& text) {
+                     // As "$FILE" is when there is no such variable.
+                     if (text.empty()) return absl::InvalidArgumentError("the value is empty");
                      *value = text;
                      return absl::OkStatus();
                    });

@@ -32,6 +32,7 @@ struct Flag {
   bool required = false;  // arguments are
 };
 
+// An empty text is wrong usage, of an argument too.
 Flag Argument(std::string name, std::string* value, std::string help);
 Flag Switch(std::string names, bool* on, std::string help);
 Flag TextFlag(std::string names, std::string value_name, std::string* value, std::string help);

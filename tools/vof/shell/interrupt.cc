@@ -1,40 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof/shell/interrupt.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <utility>
 
 #include "tools/common/exit_code.h"
+#include "tools/common/same_signal.h"
 
 namespace vof {
-namespace {
 
-// A signal handler has no other way to say something.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-constinit std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void OnSignal(int) {
-  if (interrupted.exchange(true, std::memory_order_relaxed)) _exit(ToInt(ExitCode::kFailed));
+Interrupts::Interrupts(std::function<void()> end) : end_(std::move(end)) {
+  sigemptyset(&signals_);
+  sigaddset(&signals_, SIGINT);
+  sigaddset(&signals_, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  thread_ = std::thread([this] { Serve(); });
 }
 
-}  // namespace
+Interrupts::~Interrupts() {
+  leaving_ = true;
+  pthread_kill(thread_.native_handle(), SIGINT);  // wakes it
+  thread_.join();
+}
 
-InterruptWatch::InterruptWatch() {
-  interrupted = false;
-  struct sigaction action = {};
-  action.sa_handler = OnSignal;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &previous_interrupt_);
-  sigaction(SIGTERM, &action, &previous_terminate_);
+void Interrupts::Serve() {
+  int signal = 0;
+  while (sigwait(&signals_, &signal) == 0 && !leaving_) OnSignal();
+}
+
+void Interrupts::OnSignal() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const MonotonicTime now = MonotonicNow();
+    if (counted_at_ && now - *counted_at_ < kSameSignal) return;
+    counted_at_ = now;
+    if (is_watched_ && !requested_.exchange(true)) return;
+    // It was on its way out already, and that takes long: the reader of its output may stand still.
+    if (std::exchange(has_ended_, true)) _exit(ToInt(ExitCode::kFailed));
+  }
+  end_();
+}
+
+InterruptWatch::InterruptWatch(Interrupts* interrupts) : interrupts_(interrupts) {
+  const std::lock_guard<std::mutex> lock(interrupts_->mutex_);
+  interrupts_->is_watched_ = true;
 }
 
 InterruptWatch::~InterruptWatch() {
-  sigaction(SIGINT, &previous_interrupt_, nullptr);
-  sigaction(SIGTERM, &previous_terminate_, nullptr);
+  const std::lock_guard<std::mutex> lock(interrupts_->mutex_);
+  interrupts_->is_watched_ = false;
 }
 
-bool InterruptWatch::requested() const { return interrupted.load(std::memory_order_relaxed); }
+bool InterruptWatch::requested() const {
+  return interrupts_->requested_.load(std::memory_order_relaxed);
+}
 
 }  // namespace vof

@@ -83,10 +83,22 @@ absl::Status WriteToStdout(std::string_view text) {
 
 absl::Status Output::Result(const Json& json, std::string_view text) {
   if (options_.json) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     result_ = json;
     return absl::OkStatus();
   }
+  {
+    // Not a second time.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    text_so_far_.clear();
+  }
   return options_.quiet ? absl::OkStatus() : WriteToStdout(PrintableLines(text));
+}
+
+void Output::ResultSoFar(const Json& json, std::string_view text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  result_so_far_ = json;
+  text_so_far_ = PrintableLines(text);
 }
 
 absl::Status Output::Line(std::string_view line) {
@@ -97,6 +109,7 @@ absl::Status Output::Line(std::string_view line) {
 void Output::Note(std::string_view note) {
   if (options_.quiet) return;
   if (options_.json) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     notes_.push_back(std::string(note));
     return;
   }
@@ -133,10 +146,39 @@ ExitCode ExitCodeOfStatus(const absl::Status& status) {
 }
 
 ExitCode Output::Finish(const absl::Status& status) {
+  // The other thread is about to end the program.
+  while (finished_.exchange(true)) pause();
+  return Print(status);
+}
+
+std::optional<ExitCode> Output::FinishInstead(const absl::Status& status) {
+  if (finished_.exchange(true)) return std::nullopt;
+  TellResultSoFar();
+  return Print(status);
+}
+
+void Output::TellResultSoFar() {
+  std::string text;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (result_.is_null()) result_ = std::move(result_so_far_);
+    text = std::move(text_so_far_);
+  }
+  // The error that follows says more than that nobody reads this.
+  if (!options_.json && !options_.quiet) (void)WriteToStdout(text);
+}
+
+Json Output::TakeDocument() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Json document = std::move(result_);
+  if (!notes_.is_null()) document["notes"] = std::move(notes_);
+  return document;
+}
+
+ExitCode Output::Print(const absl::Status& status) {
   const ExitCode code = ExitCodeOfStatus(status);
   if (options_.json) {
-    Json document = std::move(result_);
-    if (!notes_.is_null()) document["notes"] = std::move(notes_);
+    Json document = TakeDocument();
     if (!status.ok()) document.update(ErrorDocument(code, std::string(status.message())));
     if (document.is_null()) return code;
     const absl::Status written = WriteToStdout(Serialize(document));

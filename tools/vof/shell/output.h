@@ -13,10 +13,15 @@
 // With JSON, standard output holds exactly one document, written by Finish: the result if there is
 // one, a member "notes" if there are any, and a member "error" if it failed. A verb that failed may
 // have a result: data that differ, a benchmark with errors, how far a copy came.
+//
+// One thread, the verb's; another one may call FinishInstead().
 #ifndef VOF_TOOLS_VOF_SHELL_OUTPUT_H_
 #define VOF_TOOLS_VOF_SHELL_OUTPUT_H_
 
+#include <atomic>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,6 +49,8 @@ class Output {
   // The result of the verb; once. Text is printed now and ends its lines; kCancelled
   // (IsReaderGone): nobody reads standard output.
   absl::Status Result(const Json& json, std::string_view text);
+  // What FinishInstead() tells when there is no result by then; the last one counts.
+  void ResultSoFar(const Json& json, std::string_view text);
   // A line of text now, before the result; nothing with JSON or when quiet.
   absl::Status Line(std::string_view line);
   // A remark, on standard error at once, or in the member "notes" of JSON; nothing when quiet.
@@ -52,15 +59,26 @@ class Output {
   // Prints what is left to print, `status` included if it is an error, and returns the exit code of
   // the program. That nobody reads any more is told to nobody.
   ExitCode Finish(const absl::Status& status);
+  // Of a thread that ends the program while the verb still runs: as Finish(), which then never
+  // returns to the verb, so that nothing is printed twice. Nothing when the verb was first. Tells
+  // the result so far, if there is one.
+  std::optional<ExitCode> FinishInstead(const absl::Status& status);
 
  private:
   std::string Prefix() const;  // "vof info"
   void PrintStatus(const absl::Status& status) const;
+  void TellResultSoFar();
+  Json TakeDocument();  // null: nothing to say
+  ExitCode Print(const absl::Status& status);
 
   const std::string verb_;
   const OutputOptions options_;
+  std::atomic<bool> finished_ = false;
+  std::mutex mutex_;
   Json result_;  // null: none
-  Json notes_;   // null: none
+  Json result_so_far_;
+  std::string text_so_far_;
+  Json notes_;  // null: none
 };
 
 // Compared data differ: exit code 6. kDataLoss alone is a device that failed.

@@ -60,6 +60,34 @@ TEST(OutputTest, NotesAreOnStderrOrInTheDocument) {
   }
 }
 
+TEST(OutputTest, WhoEndsItInsteadTellsTheResultSoFar) {
+  for (const bool json : {false, true}) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Output output("bench", {.json = json});
+    output.ResultSoFar({{"x", 1}}, "one\n");
+    output.ResultSoFar({{"x", 2}}, "two\n");
+    EXPECT_EQ(output.FinishInstead(absl::CancelledError("interrupted")), ExitCode::kFailed);
+    testing::internal::GetCapturedStderr();
+    const std::string out = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(json ? out.substr(0, 15) : out, json ? "{\"x\":2,\"error\":" : "two\n");
+  }
+}
+
+TEST(OutputTest, AResultIsToldInPlaceOfThatSoFar) {
+  for (const bool json : {false, true}) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Output output("bench", {.json = json});
+    output.ResultSoFar({{"x", 1}}, "one\n");
+    EXPECT_TRUE(output.Result({{"x", 2}}, "two\n").ok());
+    output.FinishInstead(absl::CancelledError("interrupted"));
+    testing::internal::GetCapturedStderr();
+    const std::string out = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(json ? out.substr(0, 15) : out, json ? "{\"x\":2,\"error\":" : "two\n");
+  }
+}
+
 TEST(OutputTest, AReaderThatIsGoneIsNotComplainedAbout) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(Output("read", {}).Finish(ReaderGoneError("standard output")), ExitCode::kFailed);

@@ -28,12 +28,14 @@
 namespace vof {
 
 class BackendRegistry;
+class Interrupts;
 
 // What an action may use.
 struct VerbContext {
   const CommonFlags& flags;
   Output& output;
   BackendRegistry& backends;
+  Interrupts& interrupts;
 };
 
 struct Verb {

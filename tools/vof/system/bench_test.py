@@ -5,6 +5,7 @@
 """
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -113,9 +114,30 @@ class BenchTest(VofTestCase):
 
     def test_limits_are_named(self):
         self.assert_fails(vof_case.USAGE, ['bench', '--size', '1G', self.uri('mem')], '67108864')
+        memory = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')
+        for size in (memory + 4096, 900 << 50):
+            self.assert_fails(vof_case.USAGE, ['bench', '--size', str(size), 'loop:///m'],
+                              f'--size {size} ', 'memory', str(memory))
         self.assert_fails(vof_case.USAGE, ['bench', '--cpus', '5-2', self.uri('mem')], '--cpus')
         self.assert_fails(vof_case.USAGE, ['bench', '--cpus', '4095', self.uri('mem')],
                           '--cpus', 'CPU 4095')
+
+    def test_times_and_polling_that_contradict(self):
+        self.assert_fails(vof_case.USAGE, ['bench', '--time', '0', self.uri('mem')], '--ops')
+        self.assert_fails(vof_case.USAGE, ['bench', '--busy-poll', '--spin-us', '5',
+                                           self.uri('mem')], 'choose one')
+        result = self.bench('--time', '0', '--ops', '300', self.uri('mem'))
+        self.assertEqual((result['total']['ops'], result['interrupted']), (300, False))
+
+    def test_blocks_of_another_size_are_wrong_usage(self):
+        self.bench('--rw', 'write', '--verify', '--ops', '256', '--size', '1M', self.uri('mem'))
+        for size in ('8K', '1K'):
+            document = self.json_of_failure(
+                vof_case.USAGE, 'bench', '--rw', 'read', '--verify', '--ops', '100', '--size', '1M',
+                '--bs', size, self.uri('mem'))
+            for part in ('was written with blocks of 4096 bytes', '--bs 4K'):
+                self.assertIn(part, document['error']['message'])
+        self.bench('--rw', 'read', '--verify', '--ops', '256', '--size', '1M', self.uri('mem'))
 
     def test_a_depth_above_the_queue_size_is_a_note(self):
         result = self.bench(*SHORT, '--depth', '64', self.uri('mem', '?queue_size=16'))
@@ -129,19 +151,23 @@ class BenchTest(VofTestCase):
             with self.subTest(arguments):
                 result = self.bench(*SHORT, *arguments)
                 self.assertEqual((result['queues'], result['total']['ops']), (4, 2000))
-                self.assertIn('9 virtqueues are wanted', result['notes'][0])
-                self.assertIn('using 4', result['notes'][0])
+                self.assertIn('9 virtqueues are asked for: ', result['notes'][0])
+                self.assertIn('has 4, all of them are used', result['notes'][0])
+                self.assertNotIn('?', result['notes'][0])
 
     def test_interrupt_ends_with_figures(self):
         process = subprocess.Popen(
             [vof_case.VOF, 'bench', '--time', '1h', '--json', self.uri('null')],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(3)
+        # As timeout(1) does: to the process, and again to its group.
+        process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=vof_case.TIMEOUT_S)
-        self.assertEqual((process.returncode, error), (vof_case.OK, b''))
+        self.assertEqual((process.returncode, error), (vof_case.FAILED, b''))
         result = json.loads(out)
         self.assertTrue(result['interrupted'])
+        self.assertEqual(result['error']['message'], 'interrupted')
         self.assertGreater(result['total']['ops'], 0)
 
 

@@ -12,6 +12,7 @@ import unittest
 
 from tools.vof.system import vof_case
 from tools.vof.system.vof_case import MIB, VofTestCase
+from tools.vof_target.target_process import TargetProcess
 
 VERBS = ['info', 'ping', 'read', 'write', 'copy', 'verify', 'flush', 'discard', 'bench']
 
@@ -44,6 +45,15 @@ class InfoTest(VofTestCase):
         queues = self.json('info', self.uri('mem', '?queues=3&queue_size=64'))['queues']
         self.assertEqual(queues['sizes'], [64, 64, 64])
 
+    def test_a_write_cache_that_nobody_tells_of(self):
+        for disk, known in (('mem', True), ('fixed', False)):
+            info = self.json('info', self.uri(disk))
+            self.assertEqual((info['write_cache'], info['write_cache_known']), (True, known))
+            flushed = self.json('flush', self.uri(disk))
+            self.assertEqual((flushed['write_cache'], flushed['write_cache_known']), (True, known))
+            text = self.ok('info', self.uri(disk)).decode()
+            self.assertEqual('taken for on, since the device does not tell' in text, not known)
+
     def test_the_largest_transfer_is_what_may_be_sent(self):
         for dialect, size in (('v5', 4 * MIB), ('ref', MIB)):
             limits = self.json('info', '--dialect', dialect, self.uri('mem'))['limits']
@@ -62,7 +72,7 @@ class InfoTest(VofTestCase):
         info = self.json('info', wide)
         self.assertEqual(len(info['queues']['sizes']), 4)
         self.assertEqual(len(info['notes']), 1)
-        for part in ('256', 'has 4', 'using 4'):
+        for part in ('256', 'has 4', 'all of them are used'):
             self.assertIn(part, info['notes'][0])
         for verb in (['info'], ['read', '--length', '512'], ['ping', '-c', '1'],
                      ['bench', '--ops', '100']):
@@ -201,16 +211,35 @@ class FailureTest(VofTestCase):
         finally:
             holder.terminate()
             out, _ = holder.communicate(timeout=vof_case.TIMEOUT_S)
-        self.assertEqual(holder.returncode, vof_case.OK)
+        self.assertEqual(holder.returncode, vof_case.FAILED)  # interrupted
         self.assertIn(b'min/avg/max', out)
         self.ok('info', self.uri('mem'))
+
+    def test_ping_tells_at_once_that_the_target_went(self):
+        with TargetProcess(vof_case.TARGET, ['--listen', 'tcp://127.0.0.1:0', '--blk',
+                                             'name=m,store=memory,size=1M']) as target:
+            process = subprocess.Popen([vof_case.VOF, 'ping', '--interval', '1h', target.uris[0]],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertIn(b'answer', process.stdout.readline())
+            target.stop()
+            _, error = process.communicate(timeout=vof_case.TIMEOUT_S)
+        self.assertEqual(process.returncode, vof_case.FAILED, error)
+        self.assertIn(b'the target closed the connection', error)
+
+    def test_limits_are_never_0(self):
+        with socket.socket() as sock:
+            sock.bind(('127.0.0.1', 0))
+            sock.listen()
+            uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk?connect_timeout=1ms'
+            _, _, error = self.run_vof('info', uri)
+            self.assertNotIn('within 0', error)
 
     def test_listener_that_never_answers(self):
         with socket.socket() as sock:
             sock.bind(('127.0.0.1', 0))
             sock.listen()
             uri = f'tcp://127.0.0.1:{sock.getsockname()[1]}/disk'
-            self.assert_fails(vof_case.CANNOT_CONNECT, ['info', '--timeout', '300ms', uri],
+            self.assert_fails(vof_case.CANNOT_CONNECT, ['info', '--timeout', '3s', uri],
                               'what listens at 127.0.0.1:', 'may be no vof target')
             self.assert_fails(vof_case.CANNOT_CONNECT, ['info', uri + '?connect_timeout=300ms'])
 
@@ -261,6 +290,8 @@ class UsageTest(VofTestCase):
                           ['bench', '--depth', '0', self.uri('mem')],
                           ['bench', '--rw', 'sideways', self.uri('mem')],
                           ['bench', '--bs', '1000', self.uri('mem')],
+                          ['bench', '--bs', '0', self.uri('mem')],
+                          ['info', 'tcp://[fe80::1]:1/disk'],
                           ['info', '--dialect', 'v6', self.uri('mem')],
                           ['info', 'disk0'], ['info', 'tcp://127.0.0.1:1/'],
                           ['info', 'carrier-pigeon://host/disk'],
@@ -269,7 +300,9 @@ class UsageTest(VofTestCase):
                           ['info', 'tcp://127.0.0.1:0/disk'],
                           ['copy', self.uri('mem'), self.uri('mem', '?queues=2')],
                           ['verify', self.uri('mem'), self.uri('mem')],
-                          ['read', 'file', '--offset', '1'], ['verify', '-', self.uri('mem')]):
+                          ['read', 'file', '--offset', '1'], ['verify', '-', self.uri('mem')],
+                          ['copy', '', self.uri('mem')], ['copy', 'file', ''], ['info', ''],
+                          ['read', '-o', '', self.uri('mem')]):
             with self.subTest(arguments):
                 self.assert_fails(vof_case.USAGE, arguments)
 
@@ -309,6 +342,7 @@ class UsageTest(VofTestCase):
             code, out, error = self.run_vof(*arguments)
             self.assertEqual((code, error), (vof_case.OK, ''))
             self.assertEqual(list(json.loads(out)), [member])
+            self.assertFalse(json.loads(out)[member].endswith('\n'))
 
     def test_errors_say_what_is_known(self):
         _, _, error = self.run_vof('info', 'carrier-pigeon://host/disk')
@@ -317,6 +351,10 @@ class UsageTest(VofTestCase):
         self.assertIn('dialect', error)
         _, _, error = self.run_vof('info', '--bogus')
         self.assertIn('--bogus', error)
+        _, _, error = self.run_vof('copy', '', self.uri('mem'))
+        self.assertIn('SOURCE: the value is empty', error)
+        _, _, error = self.run_vof('copy', 'a', 'b', 'c', 'd')
+        self.assertIn('too many: c d', error)
 
     def test_help_has_an_example_of_every_verb(self):
         general = self.ok('--help').decode()

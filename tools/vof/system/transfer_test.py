@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import time
-import unittest
 
 from tools.vof.system import vof_case
 from tools.vof.system.vof_case import MIB, VofTestCase, random_bytes
@@ -155,6 +154,16 @@ class CopyTest(VofTestCase):
         self.assertEqual(self.ok('read', '--offset', '3M', '--length', '4M', self.uri('other')),
                          data)
 
+    def test_one_device_by_two_addresses_is_not_two(self):
+        arguments = ['--listen', 'tcp://127.0.0.1:0', '--listen', 'tcp://127.0.0.2:0', '--blk',
+                     'name=s,store=memory,size=1M,shared=true']
+        with TargetProcess(vof_case.TARGET, arguments, expected_uris=2) as target:
+            self.assertNotEqual(*target.uris)
+            self.assert_fails(vof_case.USAGE, ['copy', *target.uris], *target.uris,
+                              'are the same device: a copy needs two')
+            self.assert_fails(vof_case.USAGE, ['verify', *target.uris],
+                              'are the same device: a comparison needs two')
+
     def test_pipes(self):
         data = random_bytes(3 * MIB + 7)
         self.ok('copy', '-q', '-', self.uri('mem'), stdin=data)
@@ -238,22 +247,13 @@ class CopyTest(VofTestCase):
 
 
     def test_interrupted_copy_to_a_target_that_hangs(self):
-        process = subprocess.Popen([vof_case.VOF, 'copy', '-', self.uri('mem')],
-                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        process.stdin.write(b'x' * (4 * MIB))
-        process.stdin.flush()
-        time.sleep(1)
-        self.target.signal(signal.SIGSTOP)
-        try:
-            process.stdin.write(b'y' * (4 * MIB))
-            process.stdin.flush()
-            time.sleep(0.5)
+        with self.copy_to_a_target_that_hangs() as process:
             process.send_signal(signal.SIGTERM)
             self.assertIn(b'interrupted, waiting for the answers', process.stderr.readline())
+            time.sleep(0.5)  # else it is the same signal
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(vof_case.TIMEOUT_S), vof_case.FAILED)
-        finally:
-            self.target.signal(signal.SIGCONT)
+        process.stdout.close()
         process.stderr.close()
         process.stdin.close()
 

@@ -8,15 +8,17 @@
 The programs are the first two arguments of the test: VOF VOF-TARGET.
 """
 
+import contextlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
-import tempfile
+import time
 import unittest
 
-from tools.vof_target.target_process import TargetProcess
+from tools.vof_target.target_process import ScratchTestCase, TargetProcess
 
 VOF = os.path.abspath(sys.argv[1])
 TARGET = os.path.abspath(sys.argv[2])
@@ -41,7 +43,7 @@ def random_bytes(size, seed=1):
     return random.Random(seed).randbytes(size)
 
 
-class VofTestCase(unittest.TestCase):
+class VofTestCase(ScratchTestCase):
     """One target for the class; a scratch directory for each test."""
 
     listen = 'tcp://127.0.0.1:0'
@@ -55,25 +57,31 @@ class VofTestCase(unittest.TestCase):
         cls.addClassCleanup(cls.target.stop)
         cls.uris = {uri.rsplit('/', 1)[1]: uri for uri in cls.target.uris}
 
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = scratch.name
-
-    def path(self, name, content=None):
-        """A file of the scratch directory, written if there is something to write."""
-        path = os.path.join(self.scratch, name)
-        if content is not None:
-            with open(path, 'wb') as file:
-                file.write(content)
-        return path
-
     def content(self, path):
         with open(path, 'rb') as file:
             return file.read()
 
     def uri(self, name, query=''):
         return self.uris[name] + query
+
+    @contextlib.contextmanager
+    def copy_to_a_target_that_hangs(self, *flags):
+        """A `vof copy` whose pieces have no answer while the context lasts."""
+        process = subprocess.Popen([VOF, 'copy', '-', self.uri('mem'), *flags],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        process.stdin.write(b'x' * (4 * MIB))
+        process.stdin.flush()
+        time.sleep(1)
+        self.target.signal(signal.SIGSTOP)
+        try:
+            process.stdin.write(b'y' * (4 * MIB))
+            process.stdin.flush()
+            time.sleep(0.5)
+            yield process
+        finally:
+            self.target.signal(signal.SIGCONT)
 
     def run_vof(self, *arguments, stdin=b''):
         """Exit code, stdout and stderr as bytes and text."""

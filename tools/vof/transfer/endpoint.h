@@ -41,6 +41,9 @@ class Endpoint {
   // The shortest run of zeros for which Zero is cheaper than Write.
   virtual uint32_t zero_run_bytes() const = 0;
 
+  // Of a device that tells which store its bytes are in: equal numbers are one store. 0: not known.
+  virtual uint64_t store_epoch() const { return 0; }
+
   // `offset_bytes` < size_bytes().
   virtual absl::StatusOr<Extent> ExtentAt(uint64_t offset_bytes) = 0;
   // The whole of `buffer`, or an error.

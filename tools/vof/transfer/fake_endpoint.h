@@ -31,6 +31,7 @@ class FakeEndpoint final : public Endpoint {
       : options_(options), bytes_(size_bytes) {}
 
   std::vector<std::byte>& bytes() { return bytes_; }
+  void set_store_epoch(uint64_t epoch) { store_epoch_ = epoch; }
   void FailAt(uint64_t offset_bytes) { fail_at_ = offset_bytes; }
   uint64_t written_bytes() const { return written_bytes_; }
   uint64_t zeroed_bytes() const { return zeroed_bytes_; }
@@ -42,6 +43,7 @@ class FakeEndpoint final : public Endpoint {
   uint64_t size_bytes() const override { return bytes_.size(); }
   uint32_t block_bytes() const override { return options_.block_bytes; }
   uint32_t zero_run_bytes() const override { return options_.zero_run_bytes; }
+  uint64_t store_epoch() const override { return store_epoch_; }
 
   absl::StatusOr<Extent> ExtentAt(uint64_t offset_bytes) override {
     const std::lock_guard lock(mutex_);
@@ -98,6 +100,7 @@ class FakeEndpoint final : public Endpoint {
   std::mutex mutex_;
   std::vector<std::byte> bytes_;
   std::optional<uint64_t> fail_at_;
+  uint64_t store_epoch_ = 0;
   uint64_t read_bytes_ = 0;
   uint64_t written_bytes_ = 0;
   uint64_t zeroed_bytes_ = 0;

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -56,6 +57,25 @@ absl::Status LockForWriting(const UniqueFd& fd, const std::string& path) {
       "to the device that serves it, or end that program first"));
 }
 
+// Makes it `size_bytes` of zeros and returns 0, or an errno. That the size is possible is found out
+// before anything is lost.
+int Empty(const UniqueFd& fd, uint64_t size_bytes) {
+  const auto size = static_cast<off_t>(size_bytes);
+  const bool emptied = ftruncate(fd.get(), size) == 0 && ftruncate(fd.get(), 0) == 0 &&
+                       ftruncate(fd.get(), size) == 0;
+  return emptied ? 0 : errno;
+}
+
+absl::Status SizeError(const std::string& path, uint64_t size_bytes, int error_number) {
+  const absl::Status error =
+      FileError(absl::StrCat("give ", size_bytes, " bytes (", HumanSize(size_bytes), ") to"), path,
+                error_number);
+  if (error_number != EFBIG) return error;
+  return absl::UnknownError(
+      absl::StrCat(error.message(),
+                   "; the file system or the limit on file sizes (ulimit -f) does not allow it"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenForReading(
@@ -70,7 +90,10 @@ absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenForReading(
 
 absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::Create(const std::string& path,
                                                                    uint64_t size_bytes) {
-  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC;
+  UniqueFd fd(open(path.c_str(), kFlags | O_EXCL, 0666));
+  const bool is_new = fd.ok();
+  if (!is_new) fd = UniqueFd(open(path.c_str(), kFlags, 0666));
   if (!fd.ok()) return FileError("create", path, errno);
   const absl::StatusOr<FileShape> shape = ShapeOf(fd, path);
   if (!shape.ok()) return shape.status();
@@ -78,9 +101,9 @@ absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::Create(const std::st
   if (const absl::Status locked = LockForWriting(fd, path); !locked.ok()) return locked;
   if (shape->is_block_device) {
     if (shape->size_bytes < size_bytes) return TooSmall(path, shape->size_bytes, size_bytes);
-  } else if (ftruncate(fd.get(), 0) != 0 ||
-             ftruncate(fd.get(), static_cast<off_t>(size_bytes)) != 0) {
-    return FileError(absl::StrCat("give ", size_bytes, " bytes to"), path, errno);
+  } else if (const int error = Empty(fd, size_bytes); error != 0) {
+    if (is_new) unlink(path.c_str());
+    return SizeError(path, size_bytes, error);
   }
   return std::unique_ptr<FileEndpoint>(
       new FileEndpoint(path, std::move(fd), size_bytes, shape->is_block_device));

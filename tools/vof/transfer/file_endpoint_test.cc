@@ -44,6 +44,17 @@ TEST(FileEndpointTest, CreateTruncatesAndSizes) {
   EXPECT_EQ(back[4901], std::byte{'a'});
 }
 
+TEST(FileEndpointTest, ASizeThatCannotBeChangesNothing) {
+  const std::string path = TestPath("too-large");
+  std::filesystem::remove(path);
+  const uint64_t size_bytes = uint64_t{1} << 62;  // beyond what file systems can
+  EXPECT_FALSE(FileEndpoint::Create(path, size_bytes).ok());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  WriteFile(path, "kept");
+  EXPECT_FALSE(FileEndpoint::Create(path, size_bytes).ok());
+  EXPECT_EQ(std::filesystem::file_size(path), 4u);
+}
+
 TEST(FileEndpointTest, ExtentsFollowHoles) {
   const std::string path = TestPath("sparse");
   {

@@ -2,7 +2,6 @@
 #include "tools/vof/transfer/transfer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -20,6 +19,16 @@ constexpr uint64_t kNoDifference = std::numeric_limits<uint64_t>::max();
 std::function<bool()> TickOf(const TransferOptions& options, std::function<uint64_t()> done_bytes) {
   if (!options.tick) return nullptr;
   return [&options, done_bytes = std::move(done_bytes)] { return options.tick(done_bytes()); };
+}
+
+// What ends well although somebody wanted to stop it has ended well.
+absl::Status Finish(PieceSink* sink, const TransferOptions& options, uint64_t done_bytes) {
+  absl::Status finished;
+  (void)RunWorkers(1, [&] { return finished = sink->Finish(); },
+                   {.stop = [] {},
+                    .tick = TickOf(options, [&] { return done_bytes; }),
+                    .on_slow_stop = options.on_slow_stop});
+  return finished;
 }
 
 // Filling megabytes with zeros takes longer than a small transfer.
@@ -51,7 +60,9 @@ class Comparison {
 
   absl::Status Work();
   void Stop() { planner_.Stop(); }
-  uint64_t done_bytes() const { return done_bytes_; }
+  uint64_t done_bytes() const { return compared_.total_bytes(); }
+  // From the start on, without a gap.
+  uint64_t equal_bytes() const { return std::min(compared_.prefix_bytes(), first_difference_); }
   uint64_t first_difference() const { return first_difference_; }
 
  private:
@@ -63,7 +74,7 @@ class Comparison {
   Endpoint* const b_;
   const PieceLimits limits_;
   PiecePlanner planner_;
-  std::atomic<uint64_t> done_bytes_ = 0;
+  MovedBytes compared_;
   std::mutex mutex_;
   uint64_t first_difference_ = kNoDifference;
 };
@@ -82,7 +93,7 @@ absl::Status Comparison::Work() {
             ? CompareHole(piece, a, b)
             : CompareData(piece.offset_bytes, a.first(piece.size_bytes), b.first(piece.size_bytes));
     if (!compared.ok()) return compared;
-    done_bytes_ += piece.size_bytes;
+    compared_.Add(piece);
   }
 }
 
@@ -139,7 +150,7 @@ absl::Status RunTransfer(PieceSource* source, PieceSink* sink, const TransferOpt
   counts->zero_bytes = sink->zero_bytes();
   counts->all_moved = status.ok();
   counts->touched = sink->touched();
-  return status.ok() ? sink->Finish() : status;
+  return status.ok() ? Finish(sink, options, counts->bytes) : status;
 }
 
 absl::StatusOr<std::optional<uint64_t>> FindDifference(Endpoint* a, Endpoint* b,
@@ -153,6 +164,7 @@ absl::StatusOr<std::optional<uint64_t>> FindDifference(Endpoint* a, Endpoint* b,
                   .tick = TickOf(options, [&] { return comparison.done_bytes(); }),
                   .on_slow_stop = options.on_slow_stop});
   counts->bytes = comparison.done_bytes();
+  counts->prefix_bytes = comparison.equal_bytes();
   if (!compared.ok()) return compared;
   if (comparison.first_difference() == kNoDifference) return std::optional<uint64_t>();
   return std::optional<uint64_t>(comparison.first_difference());

@@ -33,11 +33,12 @@ struct TransferOptions {
 };
 
 struct TransferCounts {
-  uint64_t bytes = 0;         // moved or compared, zeros included
-  uint64_t zero_bytes = 0;    // not stored because they are zeros
-  uint64_t prefix_bytes = 0;  // moved from the start on without a gap; `bytes` may lie behind one
-  bool all_moved = false;     // an error that follows is one of making them durable
-  bool touched = false;       // something may have been written, even if `bytes` is 0
+  uint64_t bytes = 0;       // moved or compared, zeros included
+  uint64_t zero_bytes = 0;  // not stored because they are zeros
+  // Moved, or found equal, from the start on without a gap; `bytes` may lie behind one.
+  uint64_t prefix_bytes = 0;
+  bool all_moved = false;  // an error that follows is one of making them durable
+  bool touched = false;    // something may have been written, even if `bytes` is 0
 };
 
 // Ends with PieceSink::Finish. `counts` is valid after an error, too: what was done before it.
@@ -46,7 +47,7 @@ absl::Status RunTransfer(PieceSource* source, PieceSink* sink, const TransferOpt
                          TransferCounts* counts);
 
 // The first offset, from the start of the ranges, at which `size_bytes` of the two differ; nothing
-// when they are equal.
+// when they are equal. `counts` is valid after an error, too.
 absl::StatusOr<std::optional<uint64_t>> FindDifference(Endpoint* a, Endpoint* b,
                                                        uint64_t size_bytes,
                                                        const TransferOptions& options,

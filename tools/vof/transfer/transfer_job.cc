@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tools/common/size.h"
 #include "tools/vof/transfer/file_endpoint.h"
+#include "tools/vof/transfer/same_store.h"
 #include "tools/vof/transfer/unique_fd.h"
 
 namespace vof {
@@ -91,7 +92,7 @@ absl::StatusOr<uint64_t> SizeToMove(const TransferJob& job, const Side& source) 
   if (job.size_bytes.value_or(0) > left_bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("there are only ", Bytes(left_bytes), " of ", source.name, " from offset ",
-                     job.source_offset_bytes, " on, ", *job.size_bytes, " are wanted"));
+                     job.source_offset_bytes, " on, not ", *job.size_bytes));
   }
   return job.size_bytes.value_or(left_bytes);
 }
@@ -150,6 +151,11 @@ absl::StatusOr<Opened> Open(const TransferJob& job, const DeviceOpener& open_dev
   if (!destination.ok()) return destination.status();
   Opened opened{*std::move(source), *std::move(destination), *size_bytes, {}};
   if (opened.destination.is_pipe()) return opened;
+  if (!opened.source.is_pipe()) {
+    const absl::Status two =
+        CheckTwoStores("a copy", *opened.source.endpoint, *opened.destination.endpoint);
+    if (!two.ok()) return two;
+  }
   const absl::StatusOr<ByteRange> room = RoomIn(job, opened.destination, opened.size_bytes);
   if (!room.ok()) return room.status();
   opened.room = *room;
@@ -190,6 +196,13 @@ std::string HowFar(const TransferCounts& counts, const Location& to,
                         destination);
   }
   const uint64_t behind_bytes = counts.bytes - counts.prefix_bytes;
+  if (counts.prefix_bytes == 0) {
+    return absl::StrCat(
+        behind_bytes == 0
+            ? "nothing is known to be written"
+            : absl::StrCat(behind_bytes, " bytes are written, but not the first ones"),
+        "; ", destination, " is incomplete");
+  }
   return absl::StrCat("the first ", Bytes(counts.prefix_bytes), " are written",
                       behind_bytes == 0 ? "" : absl::StrCat(", and ", behind_bytes, " behind them"),
                       ", not flushed; ", destination, " is incomplete");
@@ -201,8 +214,8 @@ absl::Status CheckLength(const Opened& opened, const TransferCounts& counts) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("there are only ", Bytes(counts.bytes), " of ",
-                                                 opened.source.name, ", ", opened.size_bytes,
-                                                 " are wanted; those that there are were written"));
+                                                 opened.source.name, ", not ", opened.size_bytes,
+                                                 "; those that there are were written"));
 }
 
 }  // namespace

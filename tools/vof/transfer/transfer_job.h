@@ -54,7 +54,8 @@ struct TransferHooks {
   std::function<void(int num_pieces)> on_slow_stop = {};
 };
 
-// kInvalidArgument: offset or size do not fit the source or the blocks of the destination. Of a
+// kInvalidArgument: offset or size do not fit the source or the blocks of the destination, or both
+// sides are one device. Of a
 // pipe that is known only at its end: what is before it was written then, and the text says so.
 // kOutOfRange: the destination is too small. kCancelled: stopped, the destination is incomplete.
 absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,

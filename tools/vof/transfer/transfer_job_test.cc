@@ -33,6 +33,7 @@ class Borrowed final : public Endpoint {
   }
   absl::Status Zero(uint64_t offset, uint64_t size) override { return disk_->Zero(offset, size); }
   absl::Status Flush() override { return disk_->Flush(); }
+  uint64_t store_epoch() const override { return disk_->store_epoch(); }
 
  private:
   FakeEndpoint* const disk_;
@@ -90,6 +91,19 @@ TEST_F(TransferJobTest, PaddingZeroesTheRestOfTheBlockAndNoMore) {
   EXPECT_EQ(disk_.bytes()[1536], std::byte{0xee});
   EXPECT_EQ(disk_.num_flushes(), 1);
   EXPECT_EQ(summary_.counts.bytes, 1000u);
+}
+
+TEST_F(TransferJobTest, OneStoreByTwoAddressesIsRefusedBeforeAnythingIsWritten) {
+  const TransferJob job{.source = LocationOf("fake://another/disk"), .destination = device_};
+  EXPECT_EQ(Run(job), absl::OkStatus());  // of stores that tell nothing
+  const uint64_t written_bytes = disk_.written_bytes() + disk_.zeroed_bytes();
+  disk_.set_store_epoch(7);
+  const absl::Status refused = Run(job);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("are the same device: a copy needs two"),
+            absl::string_view::npos)
+      << refused;
+  EXPECT_EQ(disk_.written_bytes() + disk_.zeroed_bytes(), written_bytes);
 }
 
 TEST_F(TransferJobTest, TooSmallNamesBothSizes) {
@@ -158,7 +172,7 @@ TEST_F(TransferJobTest, FailureSaysHowFarItCame) {
   disk_.FailAt(0);
   const absl::Status done = Run({.source = LocationOf(FileOf(512)), .destination = device_});
   EXPECT_EQ(done.message(),
-            "fake write error (the first 0 bytes (0 B) are written, not flushed; fake://disk is "
+            "fake write error (nothing is known to be written; fake://disk is "
             "incomplete)");
 }
 

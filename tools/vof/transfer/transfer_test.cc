@@ -223,6 +223,18 @@ TEST(FindDifferenceTest, ReadErrorIsNotADifference) {
   TransferCounts counts;
   const auto found = FindDifference(&a, &b, 300'000, {.depth = 4, .limits = kSmallPieces}, &counts);
   EXPECT_EQ(found.status().message(), "fake read error");
+  // What was compared before it counts; the piece that failed is in the way of the rest.
+  EXPECT_LE(counts.prefix_bytes, 200'000u);
+  EXPECT_GE(counts.bytes, counts.prefix_bytes);
+}
+
+TEST(FindDifferenceTest, WhatIsEqualBeforeADifferenceIsCounted) {
+  FakeEndpoint a(300'000), b(300'000);
+  b.bytes()[200'000] = std::byte{1};
+  TransferCounts counts;
+  const auto found = FindDifference(&a, &b, 300'000, {.depth = 1, .limits = kSmallPieces}, &counts);
+  ASSERT_EQ(found.status(), absl::OkStatus());
+  EXPECT_EQ(counts.prefix_bytes, 200'000u);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "tools/vof/device/open_device.h"
 #include "tools/vof/shell/interrupt.h"
 #include "tools/vof/shell/progress.h"
+#include "tools/vof/verbs/transfer_verb.h"
 #include "tools/vof/verbs/verbs.h"
 
 namespace vof {
@@ -46,6 +47,15 @@ absl::StatusOr<BenchOptions> Understand(const BenchFlags& flags) {
   }
   options.access = *access;
   if (flags.operations != 0) options.operations = flags.operations;
+  if (options.time == 0 && !options.operations) {
+    return absl::InvalidArgumentError(
+        "--time 0 measures nothing; with --ops it means no limit but that of the operations");
+  }
+  if (options.time == 0) options.time = kInfiniteFuture;
+  if (options.busy_poll && flags.spin_us != 0) {
+    return absl::InvalidArgumentError(
+        "--spin-us has no meaning with --busy-poll, which never sleeps: choose one");
+  }
   options.spin = static_cast<Nanoseconds>(flags.spin_us) * 1000;
   if (!flags.cpus.empty()) {
     const auto cpus = ParseCpuList(flags.cpus);
@@ -68,8 +78,10 @@ BenchDevice DeviceOf(const BlkInfo& info) {
 // A line a second on the terminal, and the interrupt.
 class BenchWatcher {
  public:
-  explicit BenchWatcher(const BenchOptions& options, const Output& output)
-      : options_(options), line_(!output.json() && !output.quiet()) {}
+  BenchWatcher(const BenchOptions& options, VerbContext* context)
+      : options_(options),
+        interrupts_(&context->interrupts),
+        line_(!context->output.json() && !context->output.quiet()) {}
 
   bool Tick(BenchPhase phase, uint64_t operations, Nanoseconds elapsed) {
     const bool new_phase = phase != phase_;
@@ -81,7 +93,9 @@ class BenchWatcher {
       shown_operations_ = operations;
       shown_at_ = elapsed;
     }
-    return !interrupt_.requested();
+    // Not before: until then buffers are filled, which nobody could stop, and there are no figures.
+    if (!interrupt_) interrupt_.emplace(interrupts_);
+    return !interrupt_->requested();
   }
   void Clear() { line_.Clear(); }
 
@@ -99,7 +113,8 @@ class BenchWatcher {
   }
 
   const BenchOptions& options_;
-  const InterruptWatch interrupt_;
+  Interrupts* const interrupts_;
+  std::optional<InterruptWatch> interrupt_;
   ProgressLine line_;
   BenchPhase phase_ = BenchPhase::kWarmUp;
   uint64_t shown_operations_ = 0;
@@ -108,12 +123,20 @@ class BenchWatcher {
 
 // What the program ends with when the figures are printed.
 absl::Status Verdict(const BenchOptions& options, const BenchResult& result, BlkClient* client) {
+  if (result.has_other_blocks()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.uri, " was written with blocks of ", result.other_block_bytes,
+                     " bytes, and can only be checked in the same: --bs ",
+                     FormatSize(result.other_block_bytes)));
+  }
   if (result.mismatches > 0) {
     return DataDifferError(absl::StrCat(
         options.uri, ": ", result.mismatches, " of ", result.checked_blocks,
         " checked blocks hold wrong data; the first: ", result.mismatch_samples.front()));
   }
-  if (result.errors == 0) return absl::OkStatus();
+  if (result.errors == 0) {
+    return result.interrupted ? absl::CancelledError("interrupted") : absl::OkStatus();
+  }
   for (size_t i = 0; i < client->num_queues(); ++i) {
     // Says more than the requests that ended with it, and has an exit code of its own.
     const absl::Status lost = client->queue(i).status();
@@ -133,11 +156,17 @@ absl::Status Measure(BlkClient* client, const BenchOptions& options, VerbContext
                                       HumanSize(plan->num_blocks * options.block_bytes), " of ",
                                       options.uri));
   }
-  BenchWatcher watcher(options, context->output);
+  BenchWatcher watcher(options, context);
   const auto tick = [&](BenchPhase phase, uint64_t operations, Nanoseconds elapsed) {
     return watcher.Tick(phase, operations, elapsed);
   };
-  const std::unique_ptr<BenchResult> result = RunBench(client, options, *plan, tick);
+  const auto on_slow_stop = [&](const BenchResult& so_far, uint64_t num_requests) {
+    watcher.Clear();
+    context->output.ResultSoFar(BenchJson(options, so_far), BenchText(options, so_far));
+    NoteSlowStop("request", num_requests, &context->output);
+  };
+  const std::unique_ptr<BenchResult> result =
+      RunBench(client, options, *plan, {.tick = tick, .on_slow_stop = on_slow_stop});
   watcher.Clear();
   const absl::Status printed =
       context->output.Result(BenchJson(options, *result), BenchText(options, *result));
@@ -193,7 +222,8 @@ std::vector<Flag> FlagsInto(BenchFlags* flags) {
       SizeFlag("--size", &options->span_bytes,
                "use only the first SIZE bytes (default: all); with loop:, the size of the disk "
                "(default: 256M)"),
-      DurationFlag("--time", &options->time, "how long to measure (default: 10s)"),
+      DurationFlag("--time", &options->time,
+                   "how long to measure; 0, with --ops, for as long as it takes (default: 10s)"),
       CountFlag("--ops", {1, UINT64_MAX}, &flags->operations,
                 "stop after so many operations, if that comes first"),
       DurationFlag("--warmup", &options->warmup, "run so long before measuring (default: 0)"),
@@ -220,7 +250,7 @@ Verb BenchVerb() {
       .details =
           "Writing modes DESTROY the data of the device (the first --size bytes of it). loop:\n"
           "URIs need no target: a memory disk is made in this process. An interrupt ends the\n"
-          "benchmark early, with the figures so far.",
+          "benchmark early, with the figures so far and exit code 1.",
       .examples =
           "  vof bench tcp://storage/disk0\n"
           "  vof bench --rw randrw --mix 70 --bs 8K --depth 64 --queues 4 tcp://storage/scratch\n"

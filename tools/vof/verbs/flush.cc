@@ -13,13 +13,14 @@ absl::Status Flush(const std::string& uri, VerbContext* context) {
   if (!disk.ok()) return disk.status();
   const absl::Status flushed = (*disk)->Flush();
   if (!flushed.ok()) return flushed;
-  const bool had_cache = (*disk)->info().write_cache;
+  const BlkInfo info = (*disk)->info();
   Json json;
   json["uri"] = uri;
   json["flushed"] = true;
-  json["write_cache"] = had_cache;
-  return context->output.Result(json,
-                                had_cache ? "flushed\n" : "nothing to flush: no write cache\n");
+  json["write_cache"] = info.write_cache;
+  json["write_cache_known"] = info.write_cache_known;
+  return context->output.Result(
+      json, info.write_cache ? "flushed\n" : "nothing to flush: no write cache\n");
 }
 
 }  // namespace

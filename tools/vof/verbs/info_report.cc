@@ -94,6 +94,7 @@ Json BlkJson(const BlkInfo& blk) {
   json["serial"] = blk.serial;
   json["read_only"] = blk.read_only;
   json["write_cache"] = blk.write_cache;
+  json["write_cache_known"] = blk.write_cache_known;
   json["can_set_write_cache"] = blk.can_set_cache;
   json["can_flush"] = blk.can_flush;
   json["generation"] = blk.generation;
@@ -134,12 +135,19 @@ Json LimitsJson(const DeviceFacts& facts) {
   json["max_out_bytes"] = sizes.out_bytes;
   json["max_in_bytes"] = sizes.in_bytes;
   json["max_segments"] = facts.session.max_segments;
+  json["inline_request_bytes"] = facts.session.inline_request_bytes;
+  json["inline_completion_bytes"] = facts.session.inline_completion_bytes;
   if (facts.blk != nullptr) {
     json["max_transfer_bytes"] = facts.blk->max_transfer_bytes;
     json["size_max_bytes"] = facts.blk->size_max_bytes;
     json["seg_max"] = facts.blk->seg_max;
   }
   return json;
+}
+
+std::string WriteCacheText(const BlkInfo& blk) {
+  if (!blk.write_cache_known) return "taken for on, since the device does not tell";
+  return absl::StrCat(blk.write_cache ? "on" : "off", blk.can_set_cache ? ", can be set" : "");
 }
 
 void AppendBlkText(const BlkInfo& blk, std::string* text) {
@@ -158,8 +166,7 @@ void AppendBlkText(const BlkInfo& blk, std::string* text) {
   }
   Line(text, "serial", blk.serial.empty() ? "none" : Quoted(blk.serial));
   Line(text, "access", blk.read_only ? "read-only" : "read and write");
-  Line(text, "write cache",
-       absl::StrCat(blk.write_cache ? "on" : "off", blk.can_set_cache ? ", can be set" : ""));
+  Line(text, "write cache", WriteCacheText(blk));
   Line(text, "largest transfer", Bytes(blk.max_transfer_bytes) + " of data in one request");
   Line(text, "discard",
        blk.can_discard ? absl::StrCat("up to ", HumanSize(blk.max_discard_bytes), " in each of ",
@@ -244,6 +251,11 @@ std::string InfoText(const DeviceFacts& facts) {
   Line(&text, "largest request",
        absl::StrCat(sizes.out_bytes, " bytes out, ", sizes.in_bytes, " bytes in, ",
                     session.max_segments, " segments"));
+  if (session.inline_request_bytes != 0 || session.inline_completion_bytes != 0) {
+    Line(&text, "inside messages",
+         absl::StrCat("up to ", session.inline_request_bytes, " bytes of a request, ",
+                      session.inline_completion_bytes, " of a result"));
+  }
   Line(&text, "epoch", session.dialect == Dialect::kV5 ? absl::StrCat(session.epoch) : "not known");
   return text;
 }

@@ -84,6 +84,18 @@ TEST(InfoReportTest, DevicesOfOtherTypesTellWhatTheTargetTakes) {
   EXPECT_THAT(InfoText(facts), testing::Not(HasSubstr("largest transfer")));
 }
 
+TEST(InfoReportTest, WhatTravelsInsideMessagesIsToldWhereItDoes) {
+  SessionInfo session;
+  EXPECT_THAT(InfoText({"tcp://host/x", "", session, nullptr}),
+              testing::Not(HasSubstr("inside messages")));
+  session.inline_request_bytes = 4160;
+  session.inline_completion_bytes = 4100;
+  const DeviceFacts facts{"ofi://host/x", "", session, nullptr};
+  EXPECT_THAT(InfoText(facts), HasSubstr("up to 4160 bytes of a request, 4100 of a result"));
+  EXPECT_EQ(InfoJson(facts)["limits"]["inline_request_bytes"], 4160);
+  EXPECT_EQ(InfoJson(facts)["limits"]["inline_completion_bytes"], 4100);
+}
+
 TEST(InfoReportTest, ATailThatIsNoBlockIsTold) {
   BlkInfo blk;
   const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", {}, &blk};
@@ -91,6 +103,20 @@ TEST(InfoReportTest, ATailThatIsNoBlockIsTold) {
   blk.unusable_tail_bytes = 512;
   EXPECT_THAT(InfoText(facts), HasSubstr("the last 512 bytes: the device ends within a block"));
   EXPECT_EQ(InfoJson(facts)["unusable_tail_bytes"], 512);
+}
+
+TEST(InfoReportTest, AWriteCacheIsToldAsFarAsItIsKnown) {
+  BlkInfo blk;
+  blk.write_cache = true;
+  blk.can_set_cache = true;
+  const DeviceFacts facts{"tcp://host/x", "tcp://192.0.2.1:8549", {}, &blk};
+  EXPECT_THAT(InfoText(facts), HasSubstr("on, can be set\n"));
+  EXPECT_EQ(InfoJson(facts)["write_cache_known"], true);
+  blk.can_set_cache = false;
+  blk.write_cache_known = false;
+  EXPECT_THAT(InfoText(facts), HasSubstr("taken for on, since the device does not tell\n"));
+  EXPECT_EQ(InfoJson(facts)["write_cache"], true);
+  EXPECT_EQ(InfoJson(facts)["write_cache_known"], false);
 }
 
 TEST(InfoReportTest, ASerialCannotForgeALine) {

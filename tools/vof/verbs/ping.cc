@@ -33,14 +33,17 @@ struct RoundTrips {
   }
 };
 
-// In steps, so that an interrupt does not wait for a long interval.
-void Pause(Nanoseconds interval, const InterruptWatch& interrupt) {
+// False: interrupted. In steps, so that neither that nor a lost connection waits for a long
+// interval.
+bool Pause(Nanoseconds interval, const DeviceClient& device, Interrupts* interrupts) {
+  const InterruptWatch interrupt(interrupts);
   const MonotonicTime end = DeadlineAfter(MonotonicNow(), interval);
-  while (!interrupt.requested()) {
+  while (!interrupt.requested() && device.status().ok()) {
     const Nanoseconds left = end - MonotonicNow();
-    if (left <= 0) return;
+    if (left <= 0) break;
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left, Milliseconds(50))));
   }
+  return !interrupt.requested();
 }
 
 absl::Status Report(const PingOptions& options, const std::string& address, const RoundTrips& trips,
@@ -54,9 +57,9 @@ absl::Status Report(const PingOptions& options, const std::string& address, cons
   json["rtt_ns"]["max"] = trips.max();
   json["times_ns"] = Json(trips.all);
   return context->output.Result(
-      json, absl::StrCat(trips.all.size(), " answers, round trip min/avg/max ",
-                         HumanDuration(trips.min()), " / ", HumanDuration(trips.Average()), " / ",
-                         HumanDuration(trips.max()), "\n"));
+      json, absl::StrCat(trips.all.size(), trips.all.size() == 1 ? " answer" : " answers",
+                         ", round trip min/avg/max ", HumanDuration(trips.min()), " / ",
+                         HumanDuration(trips.Average()), " / ", HumanDuration(trips.max()), "\n"));
 }
 
 absl::Status Ping(const PingOptions& options, VerbContext* context) {
@@ -64,11 +67,12 @@ absl::Status Ping(const PingOptions& options, VerbContext* context) {
   if (!device.ok()) return device.status();
   const std::string address = AddressOf(**device);
 
-  const InterruptWatch interrupt;
   RoundTrips trips;
-  while (trips.all.size() < options.count && !interrupt.requested()) {
-    if (!trips.all.empty()) Pause(options.interval, interrupt);
-    if (interrupt.requested()) break;
+  while (trips.all.size() < options.count) {
+    if (!trips.all.empty() && !Pause(options.interval, **device, &context->interrupts)) {
+      const absl::Status reported = Report(options, address, trips, context);
+      return reported.ok() ? absl::CancelledError("interrupted") : reported;
+    }
     const absl::StatusOr<Nanoseconds> time = (*device)->Ping();
     if (!time.ok()) return time.status();
     trips.all.push_back(*time);

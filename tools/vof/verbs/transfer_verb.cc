@@ -50,10 +50,14 @@ DeviceOpener OpenerFor(VerbContext* context) {
   };
 }
 
+void NoteSlowStop(std::string_view what, uint64_t count, Output* output) {
+  output->Note(absl::StrCat("interrupted, waiting for the answers to ", count, " ",
+                            std::string(what), count == 1 ? "" : "s", "; once more ends at once"));
+}
+
 void NoteSlowStop(int num_pieces, ProgressLine* progress, Output* output) {
   progress->Clear();
-  output->Note(absl::StrCat("interrupted, waiting for the answers to ", num_pieces, " piece",
-                            num_pieces == 1 ? "" : "s", "; once more ends at once"));
+  NoteSlowStop("piece", static_cast<uint64_t>(num_pieces), output);
 }
 
 absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
@@ -64,7 +68,7 @@ absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
     return absl::InvalidArgumentError(
         "--json and the data cannot both go to standard output: name a file for the data");
   }
-  // Until both sides are open, an interrupt ends the program: nothing is half done then.
+  // Until both sides are open, an interrupt ends the program at once: nothing is half done then.
   std::unique_ptr<InterruptWatch> interrupt;
   const DeviceOpener open_device = OpenerFor(context);
   ProgressLine progress(!output.json() && !output.quiet());
@@ -77,7 +81,7 @@ absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
   const absl::Status moved = RunTransferJob(
       job,
       {.open_device = open_device,
-       .on_open = [&] { interrupt = std::make_unique<InterruptWatch>(); },
+       .on_open = [&] { interrupt = std::make_unique<InterruptWatch>(&context->interrupts); },
        .tick = tick,
        .on_slow_stop = [&](int num_pieces) { NoteSlowStop(num_pieces, &progress, &output); }},
       &summary);

@@ -6,6 +6,7 @@
 #ifndef VOF_TOOLS_VOF_VERBS_TRANSFER_VERB_H_
 #define VOF_TOOLS_VOF_VERBS_TRANSFER_VERB_H_
 
+#include <cstdint>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -16,11 +17,13 @@
 
 namespace vof {
 
-// `done_word` opens the report: "copied 64 MiB in 1.2 s". Standard output that takes the data takes
-// no report; together with --json that is wrong usage.
-// Tells the user who has interrupted that the target is waited for.
+// Tells the user who has interrupted that the target is waited for: for the answers to so many
+// pieces, or whatever `what` is.
+void NoteSlowStop(std::string_view what, uint64_t count, Output* output);
 void NoteSlowStop(int num_pieces, ProgressLine* progress, Output* output);
 
+// `done_word` opens the report: "copied 64 MiB in 1.2 s". Standard output that takes the data takes
+// no report; together with --json that is wrong usage.
 absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
                              VerbContext* context);
 

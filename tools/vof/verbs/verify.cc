@@ -5,11 +5,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/engine/initiator_status.h"
 #include "tools/common/size.h"
 #include "tools/vof/device/open_device.h"
 #include "tools/vof/shell/interrupt.h"
 #include "tools/vof/shell/progress.h"
 #include "tools/vof/transfer/file_endpoint.h"
+#include "tools/vof/transfer/same_store.h"
 #include "tools/vof/transfer/transfer.h"
 #include "tools/vof/verbs/transfer_verb.h"
 #include "tools/vof/verbs/verbs.h"
@@ -50,6 +52,8 @@ absl::StatusOr<Sides> OpenSides(const VerifyOptions& options, VerbContext* conte
   if (!a.ok()) return a.status();
   auto b = OpenSide(options.second, context);
   if (!b.ok()) return b.status();
+  const absl::Status two_stores = CheckTwoStores("a comparison", **a, **b);
+  if (!two_stores.ok()) return two_stores;
   return Sides{*std::move(a), *std::move(b)};
 }
 
@@ -77,17 +81,46 @@ struct Verdict {
   bool equal() const { return !difference.has_value(); }
 };
 
-Json ToJson(const VerifyOptions& options, const Sides& sides, const Verdict& verdict) {
+// What is known in any case.
+Json SidesJson(const VerifyOptions& options, const Sides& sides) {
   Json json;
   json["first"] = options.first;
   json["second"] = options.second;
   json["first_bytes"] = sides.a->size_bytes();
   json["second_bytes"] = sides.b->size_bytes();
+  return json;
+}
+
+Json ToJson(const VerifyOptions& options, const Sides& sides, const Verdict& verdict) {
+  Json json = SidesJson(options, sides);
   json["equal"] = verdict.equal();
   json["bytes"] = verdict.size_bytes;
+  json["prefix_bytes"] = verdict.difference.value_or(verdict.size_bytes);
   json["first_difference"] = nullptr;
   if (!verdict.equal()) json["first_difference"] = *verdict.difference;
   return json;
+}
+
+// Of a comparison that did not come to its end.
+Json ToJson(const VerifyOptions& options, const Sides& sides, const TransferCounts& counts) {
+  Json json = SidesJson(options, sides);
+  json["equal"] = nullptr;
+  json["bytes"] = counts.bytes;
+  json["prefix_bytes"] = counts.prefix_bytes;
+  json["first_difference"] = nullptr;
+  return json;
+}
+
+std::string HowFar(const TransferCounts& counts) {
+  if (counts.bytes == 0) return "nothing was compared";
+  if (counts.prefix_bytes == 0) {
+    return absl::StrCat(counts.bytes, " bytes were compared, but not the first ones");
+  }
+  const uint64_t behind_bytes = counts.bytes - counts.prefix_bytes;
+  return absl::StrCat(
+      "the first ", counts.prefix_bytes, " bytes (", HumanSize(counts.prefix_bytes), ") are equal",
+      behind_bytes == 0 ? ""
+                        : absl::StrCat(", ", behind_bytes, " behind them were compared as well"));
 }
 
 std::string Explain(const VerifyOptions& options, const Sides& sides, const Verdict& verdict) {
@@ -102,8 +135,10 @@ std::string Explain(const VerifyOptions& options, const Sides& sides, const Verd
 }
 
 absl::StatusOr<std::optional<uint64_t>> Compare(const VerifyOptions& options, const Sides& sides,
-                                                uint64_t size_bytes, Output* output) {
-  const InterruptWatch interrupt;
+                                                uint64_t size_bytes, VerbContext* context,
+                                                TransferCounts* counts) {
+  Output* const output = &context->output;
+  const InterruptWatch interrupt(&context->interrupts);
   ProgressLine progress(!output->json() && !output->quiet());
   const MonotonicTime started = MonotonicNow();
   const TransferOptions transfer{
@@ -115,8 +150,7 @@ absl::StatusOr<std::optional<uint64_t>> Compare(const VerifyOptions& options, co
             return true;
           },
       .on_slow_stop = [&](int num_pieces) { NoteSlowStop(num_pieces, &progress, output); }};
-  TransferCounts counts;
-  return FindDifference(sides.a.get(), sides.b.get(), size_bytes, transfer, &counts);
+  return FindDifference(sides.a.get(), sides.b.get(), size_bytes, transfer, counts);
 }
 
 absl::Status Verify(const VerifyOptions& options, VerbContext* context) {
@@ -124,8 +158,12 @@ absl::Status Verify(const VerifyOptions& options, VerbContext* context) {
   if (!sides.ok()) return sides.status();
   const absl::StatusOr<uint64_t> size_bytes = SizeToCompare(options, *sides);
   if (!size_bytes.ok()) return size_bytes.status();
-  auto difference = Compare(options, *sides, *size_bytes, &context->output);
-  if (!difference.ok()) return difference.status();
+  TransferCounts counts;
+  auto difference = Compare(options, *sides, *size_bytes, context, &counts);
+  if (!difference.ok()) {
+    (void)context->output.Result(ToJson(options, *sides, counts), "");
+    return WithHint(HowFar(counts), difference.status());
+  }
   Verdict verdict{*size_bytes, SizesDiffer(options, *sides), *difference};
   if (verdict.equal() && verdict.sizes_differ) verdict.difference = verdict.size_bytes;
   const std::string text =

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testing/bench/bare_fabric.h"
+#include "testing/bench/bare_options.h"
+
+int main(int argc, char** argv) {
+  return vof::bench::BareMain(argc, argv, "bare-fabric", vof::bench::RunBareFabric);
+}
