@@ -50,12 +50,16 @@ namespace vof {
 class ClientSession;
 class ClientVirtqueue;
 
+// Of a client's own reactor: a fabric with remote memory access registers it, which takes time, and
+// of it only what is copied passes through.
+inline constexpr size_t kDefaultClientPoolBytes = 32u << 20;
+
 struct DeviceClientOptions {
   // Where the connections live: virtqueue i on reactors[i % size], the control queue on the first.
   // Empty: the client starts `own_reactors` threads of its own, made as `own_reactor` says.
   std::vector<Reactor*> reactors;
   int own_reactors = 1;
-  ReactorOptions own_reactor = {.name = "vof-client"};
+  ReactorOptions own_reactor = {.name = "vof-client", .pool_bytes = kDefaultClientPoolBytes};
 
   // The URI's own name, numbers and time-outs go first.
   std::string initiator_name;  // when the URI has none; empty: "vof." and the host's name

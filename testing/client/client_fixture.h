@@ -58,6 +58,9 @@ class ClientFixture : public testing::TestWithParam<std::tuple<std::string, std:
   virtual TargetServerOptions TargetOptionsOfTest() {
     TargetServerOptions options;
     options.reactors = 2;
+    // What adapters pin, an emulated one slowly.
+    options.pool_bytes = 2 * kMinPoolBytes;
+    options.limits.max_session_bytes = kMinPoolBytes;
     return options;
   }
 

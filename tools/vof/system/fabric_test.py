@@ -23,6 +23,9 @@ DIALECTS = ['v5', 'ref']
 class FabricTest:
     """The tests of one fabric; a subclass says which."""
 
+    # Adapters pin it, an emulated one slowly.
+    target_flags = ['--pool-size', '16M']
+
     def with_dialect(self, name, dialect, more=''):
         base = self.uris[name]
         return f'{base}{"&" if "?" in base else "?"}dialect={dialect}{more}'

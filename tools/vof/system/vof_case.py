@@ -47,10 +47,11 @@ class VofTestCase(ScratchTestCase):
     """One target for the class; a scratch directory for each test."""
 
     listen = 'tcp://127.0.0.1:0'
+    target_flags = []
 
     @classmethod
     def setUpClass(cls):
-        arguments = ['--listen', cls.listen]
+        arguments = ['--listen', cls.listen] + cls.target_flags
         for name, options in DISKS.items():
             arguments += ['--blk', f'name={name},{options}']
         cls.target = TargetProcess(TARGET, arguments, expected_uris=len(DISKS))
