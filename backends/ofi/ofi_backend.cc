@@ -11,10 +11,10 @@
 
 namespace vof {
 
-OfiBackend::OfiBackend(Resolver resolver, TroubleHandler on_trouble)
+OfiBackend::OfiBackend(Resolver resolver, TroubleHandler on_trouble, const OfiOptions& options)
     : resolver_(std::move(resolver)),
       on_trouble_(std::move(on_trouble)),
-      domains_(std::make_shared<OfiDomains>()) {}
+      domains_(std::make_shared<OfiDomains>(options)) {}
 
 absl::StatusOr<std::unique_ptr<Listener>> OfiBackend::Listen(const Uri& uri, Reactor* reactor,
                                                              AcceptHandler accept) {
@@ -31,9 +31,9 @@ absl::StatusOr<std::unique_ptr<Link>> OfiBackend::Dial(const Uri& uri, Monotonic
   return DialOfi(uri, domains_.get(), resolver_, deadline);
 }
 
-void RegisterOfi(BackendRegistry& registry, TroubleHandler on_trouble) {
+void RegisterOfi(BackendRegistry& registry, TroubleHandler on_trouble, const OfiOptions& options) {
   FabricLibrary::PrepareProcess();
-  registry.Add(std::make_unique<OfiBackend>(SystemResolver(), std::move(on_trouble)));
+  registry.Add(std::make_unique<OfiBackend>(SystemResolver(), std::move(on_trouble), options));
 }
 
 }  // namespace vof

@@ -18,6 +18,7 @@
 #include "backends/common/resolver.h"
 #include "backends/common/trouble_handler.h"
 #include "backends/ofi/ofi_domain.h"
+#include "backends/ofi/ofi_options.h"
 #include "core/runtime/backend.h"
 
 namespace vof {
@@ -25,7 +26,8 @@ namespace vof {
 class OfiBackend final : public Backend {
  public:
   // `on_trouble`: what keeps listeners from accepting.
-  explicit OfiBackend(Resolver resolver = SystemResolver(), TroubleHandler on_trouble = nullptr);
+  explicit OfiBackend(Resolver resolver = SystemResolver(), TroubleHandler on_trouble = nullptr,
+                      const OfiOptions& options = {});
 
   std::string_view scheme() const override { return "ofi"; }
   absl::StatusOr<std::unique_ptr<Listener>> Listen(const Uri& uri, Reactor* reactor,
@@ -40,7 +42,8 @@ class OfiBackend final : public Backend {
 
 // libfabric itself is loaded by the first Listen or Dial. Call this before there are threads: it
 // sets an environment variable (fabric_library.h).
-void RegisterOfi(BackendRegistry& registry, TroubleHandler on_trouble = nullptr);
+void RegisterOfi(BackendRegistry& registry, TroubleHandler on_trouble = nullptr,
+                 const OfiOptions& options = {});
 
 }  // namespace vof
 

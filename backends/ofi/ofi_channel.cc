@@ -51,8 +51,11 @@ OfiChannel::OfiChannel(OfiEndpoint endpoint, const PeerIdentity& peer)
       keeps_order_((endpoint_.info->tx_attr->msg_order & kFullOrder) == kFullOrder),
       completes_in_order_(endpoint_.completes_in_order()),
       needs_local_keys_((endpoint_.info->domain_attr->mr_mode & FI_MR_LOCAL) != 0),
-      posts_(limits_.send_depth),
-      receives_(endpoint_.domain, limits_.max_message_bytes) {}
+      posts_(limits_.send_depth) {
+  if (endpoint_.receives == nullptr) {
+    endpoint_.receives = OfiReceives::Own(endpoint_.domain, limits_.max_message_bytes);
+  }
+}
 
 absl::Status OfiChannel::RegisterInlineMemory() {
   const size_t size = static_cast<size_t>(limits_.send_depth) * limits_.inline_bytes;
@@ -146,18 +149,21 @@ void OfiChannel::Flush() {
 // --- Receives ---
 
 absl::Status OfiChannel::SetReceiveDepth(int count) {
-  if (absl::Status s = receives_.Grow(count); !s.ok()) return s;
+  if (count > receive_depth_) {
+    if (absl::Status s = receives().Want(count - receive_depth_); !s.ok()) return s;
+    receive_depth_ = count;
+  }
   PostReceives();
   return absl::OkStatus();
 }
 
 void OfiChannel::PostReceives() {
-  if (torn_down_ || ending_ || closed_ || !receives_.has_unposted()) return;
-  if (!receives_.Post(endpoint_.ep.get())) ending_ = true;
+  if (torn_down_ || ending_ || closed_ || !receives().has_unposted()) return;
+  if (!receives().Post(endpoint_.ep.get())) ending_ = true;
 }
 
 void OfiChannel::ReturnReceive(uint64_t tag) {
-  receives_.Return(tag);
+  receives().Return(tag, this);
   PostReceives();
 }
 
@@ -240,7 +246,7 @@ void OfiChannel::OnCompletion(const fi_cq_data_entry& entry) {
   if (is_immediate) {
     arrival.immediate = static_cast<uint32_t>(entry.data);
   } else {
-    arrival.message = receives_.Memory(context->index, entry.len);
+    arrival.message = receives().Arrived(*context, entry.len, this);
   }
 }
 
@@ -249,7 +255,9 @@ void OfiChannel::OnError() {
   if (fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 0) return;
   ending_ = true;
   const auto* context = static_cast<const OfiContext*>(error.op_context);
-  if (context != nullptr && !context->is_receive) OnReported(posts_.ByIndex(context->index), false);
+  if (context == nullptr) return;
+  if (context->is_receive) return receives().Dropped(*context);
+  OnReported(posts_.ByIndex(context->index), false);
 }
 
 void OfiChannel::OnReported(OfiPost& post, bool ok) {
@@ -316,12 +324,28 @@ void OfiChannel::TearDown() {
   if (endpoint_.is_connected_type()) fi_shutdown(endpoint_.ep.get(), 0);
   // Once it is closed the provider touches no memory any more, and will complete nothing.
   endpoint_.ep.reset();
+  TakeBackReceives();
   endpoint_.cq.reset();
   endpoint_.av.reset();
   endpoint_.eq.reset();
   endpoint_.side.reset();
   posts_.FailAll();
   owes_disconnect_ = !closed_;
+}
+
+// What the endpoint had taken for messages that nobody will see.
+void OfiChannel::TakeBackReceives() {
+  if (receives().shared_context() == nullptr) return;
+  fi_cq_data_entry entry = {};
+  for (ssize_t result = 1; result == 1 || result == -FI_EAVAIL;) {
+    result = fi_cq_read(endpoint_.cq.get(), &entry, 1);
+    fi_cq_err_entry error = {};
+    if (result == -FI_EAVAIL && fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 0) return;
+    if (result != 1 && result != -FI_EAVAIL) return;
+    void* const of = result == 1 ? entry.op_context : error.op_context;
+    const auto* context = static_cast<const OfiContext*>(of);
+    if (context != nullptr && context->is_receive) receives().Dropped(*context);
+  }
 }
 
 void OfiChannel::Close() {
@@ -334,6 +358,7 @@ void OfiChannel::Close() {
 
 OfiChannel::~OfiChannel() {
   Close();
+  receives().Leave(this, receive_depth_);
   if (!torn_down_) BuryEndpoint(std::move(endpoint_), linger_until_);
 }
 

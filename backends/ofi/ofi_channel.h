@@ -82,6 +82,7 @@ class OfiChannel {
   static constexpr int kReportEvery = 32;
 
   OfiChannel(OfiEndpoint endpoint, const PeerIdentity& peer);
+  OfiReceives& receives() { return *endpoint_.receives; }
   absl::Status OpenWaitDescriptor();
   absl::Status RegisterInlineMemory();
 
@@ -101,6 +102,7 @@ class OfiChannel {
 
   // What the provider tells.
   void PostReceives();
+  void TakeBackReceives();
   void Progress();
   size_t ReadCompletions();
   void OnCompletion(const fi_cq_data_entry& entry);
@@ -121,7 +123,7 @@ class OfiChannel {
   OfiPosts posts_;
   std::unique_ptr<std::byte[]> inline_memory_;  // of each post
   Region inline_region_;                        // ends before its memory
-  OfiReceives receives_;
+  int receive_depth_ = 0;
   // Epoll over completions, events and side connection. Stays open for whoever watches it.
   FileDescriptor wait_fd_;
 

@@ -66,7 +66,8 @@ bool IsShortage(int error) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<OfiDomain>> OfiDomain::Open(const fi_info& info) {
+absl::StatusOr<std::shared_ptr<OfiDomain>> OfiDomain::Open(const fi_info& info,
+                                                           const OfiOptions& options) {
   const std::string provider = info.fabric_attr->prov_name;
   fid_fabric* fabric = nullptr;
   if (const int result = FabricLibrary::Loaded().open_fabric(info.fabric_attr, &fabric, nullptr);
@@ -83,12 +84,13 @@ absl::StatusOr<std::shared_ptr<OfiDomain>> OfiDomain::Open(const fi_info& info) 
   std::shared_ptr<fid_domain> owned_domain(
       domain, [owned_fabric](fid_domain* opened) { fi_close(&opened->fid); });
   return std::shared_ptr<OfiDomain>(
-      new OfiDomain(info, std::move(owned_fabric), std::move(owned_domain)));
+      new OfiDomain(info, options, std::move(owned_fabric), std::move(owned_domain)));
 }
 
-OfiDomain::OfiDomain(const fi_info& info, std::shared_ptr<fid_fabric> fabric,
-                     std::shared_ptr<fid_domain> domain)
-    : provider_(info.fabric_attr->prov_name),
+OfiDomain::OfiDomain(const fi_info& info, const OfiOptions& options,
+                     std::shared_ptr<fid_fabric> fabric, std::shared_ptr<fid_domain> domain)
+    : options_(options),
+      provider_(info.fabric_attr->prov_name),
       memory_mode_(info.domain_attr->mr_mode),
       fabric_(std::move(fabric)),
       domain_(std::move(domain)) {}
@@ -154,7 +156,7 @@ absl::StatusOr<std::shared_ptr<OfiDomain>> OfiDomains::Get(const fi_info& info) 
     ++known.endpoints;
     return domain;
   }
-  absl::StatusOr<std::shared_ptr<OfiDomain>> opened = OfiDomain::Open(info);
+  absl::StatusOr<std::shared_ptr<OfiDomain>> opened = OfiDomain::Open(info, options_);
   if (opened.ok()) known = {*opened, 1};
   return opened;
 }

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_handle.h"
+#include "backends/ofi/ofi_options.h"
 #include "core/base/buffer.h"
 #include "core/base/time.h"
 #include "core/transport/domain.h"
@@ -49,9 +50,18 @@ class OfiRegistration {
   const MutableBuffer bytes_;
 };
 
+class OfiReceives;
+
 class OfiDomain final : public Domain {
  public:
-  static absl::StatusOr<std::shared_ptr<OfiDomain>> Open(const fi_info& info);
+  // Those that channels of the domain use together, while there are any (ofi_receives.h).
+  struct SharedReceives {
+    std::mutex mutex;
+    std::weak_ptr<OfiReceives> receives;
+  };
+
+  static absl::StatusOr<std::shared_ptr<OfiDomain>> Open(const fi_info& info,
+                                                         const OfiOptions& options = {});
 
   absl::StatusOr<Region> Register(MutableBuffer bytes, Access access) override;
 
@@ -61,11 +71,14 @@ class OfiDomain final : public Domain {
 
   fid_fabric* fabric() const { return fabric_.get(); }
   fid_domain* domain() const { return domain_.get(); }
+  const OfiOptions& options() const { return options_; }
+  SharedReceives& shared_receives() { return shared_receives_; }
 
  private:
-  OfiDomain(const fi_info& info, std::shared_ptr<fid_fabric> fabric,
+  OfiDomain(const fi_info& info, const OfiOptions& options, std::shared_ptr<fid_fabric> fabric,
             std::shared_ptr<fid_domain> domain);
 
+  const OfiOptions options_;
   const std::string provider_;
   const int memory_mode_;
   const std::shared_ptr<fid_fabric> fabric_;
@@ -79,12 +92,15 @@ class OfiDomain final : public Domain {
   };
   std::mutex graves_mutex_;
   std::vector<Grave> graves_;  // end before domain_
+  SharedReceives shared_receives_;
 };
 
 // The domains of a backend: one for each that libfabric names, while somebody uses it. A provider
 // whose domains wear out gets a new one in time.
 class OfiDomains {
  public:
+  explicit OfiDomains(const OfiOptions& options = {}) : options_(options) {}
+
   // For one endpoint. Any thread.
   absl::StatusOr<std::shared_ptr<OfiDomain>> Get(const fi_info& info);
 
@@ -93,6 +109,7 @@ class OfiDomains {
     std::weak_ptr<OfiDomain> domain;
     int endpoints = 0;  // that there were
   };
+  const OfiOptions options_;
   std::mutex mutex_;
   std::map<std::string, Known> domains_;  // by provider, fabric and domain
 };

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/ofi/memory_name.h"
 #include "backends/ofi/ofi_error.h"
+#include "core/base/limits.h"
 
 namespace vof {
 namespace {
@@ -31,6 +32,8 @@ absl::Status OpenCompletionQueue(OfiEndpoint* endpoint) {
   fi_cq_attr attributes = {};
   // Every post and every receive may complete before anybody looks.
   attributes.size = info.tx_attr->size + info.rx_attr->size;
+  // Whoever shares may have a message for each of its credits.
+  if (endpoint->receives != nullptr) attributes.size += kMaxQueueSize;
   attributes.format = FI_CQ_FORMAT_DATA;
   int result = 0;
   for (const fi_wait_obj wait : {FI_WAIT_FD, FI_WAIT_NONE}) {
@@ -43,6 +46,19 @@ absl::Status OpenCompletionQueue(OfiEndpoint* endpoint) {
     return absl::OkStatus();
   }
   return Failure(result, "open a completion queue", info);
+}
+
+// Before the endpoint, which is opened for it.
+absl::Status ShareReceives(OfiEndpoint* endpoint) {
+  if (!endpoint->is_connected_type()) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<OfiReceives>> receives =
+      OfiReceives::SharedOf(endpoint->domain, *endpoint->info);
+  if (!receives.ok()) return receives.status();
+  endpoint->receives = *std::move(receives);
+  if (endpoint->receives != nullptr) {
+    endpoint->info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status OpenAddressVector(OfiEndpoint* endpoint) {
@@ -102,6 +118,7 @@ absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain,
   endpoint.info = std::move(info);
   size_t& depth = endpoint.info->tx_attr->size;
   depth = std::min(depth, kOfiSendDepth);
+  if (absl::Status s = ShareReceives(&endpoint); !s.ok()) return s;
   if (absl::Status s = OpenCompletionQueue(&endpoint); !s.ok()) return s;
   if (endpoint.is_connected_type()) {
     absl::StatusOr<FidPtr<fid_eq>> eq = OpenEventQueue(endpoint.domain->fabric());
@@ -124,6 +141,9 @@ absl::StatusOr<OfiEndpoint> OfiEndpoint::Open(std::shared_ptr<OfiDomain> domain,
   const uint64_t sent = FI_TRANSMIT | (endpoint.completes_in_order() ? FI_SELECTIVE_COMPLETION : 0);
   if (result == 0) result = fi_ep_bind(opened, &endpoint.cq->fid, sent);
   if (result == 0) result = fi_ep_bind(opened, &endpoint.cq->fid, FI_RECV);
+  if (result == 0 && endpoint.receives != nullptr) {
+    result = fi_ep_bind(opened, &endpoint.receives->shared_context()->fid, 0);
+  }
   if (result == 0) result = fi_enable(opened);
   if (result != 0) return Failure(result, "enable an endpoint", *endpoint.info);
   return endpoint;

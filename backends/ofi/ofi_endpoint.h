@@ -26,6 +26,7 @@
 #include "backends/common/file_descriptor.h"
 #include "backends/ofi/ofi_domain.h"
 #include "backends/ofi/ofi_handle.h"
+#include "backends/ofi/ofi_receives.h"
 #include "core/base/time.h"
 
 namespace vof {
@@ -63,6 +64,8 @@ struct OfiEndpoint {
   FidPtr<fid_eq> eq;    // FI_EP_MSG
   FidPtr<fid_av> av;    // FI_EP_RDM
   FidPtr<fid_cq> cq;
+  // Those of the domain, or else of its channel, which makes them.
+  std::shared_ptr<OfiReceives> receives;
   FidPtr<fid_ep> ep;
   // FI_EP_RDM by shared memory: its file. Who is killed leaves it behind, 16 MiB of memory, and the
   // provider would give the same name to the next process with that number.

@@ -10,8 +10,8 @@
 namespace vof {
 namespace {
 
-using Makers =
-    testing::Types<OfiTcpPairMaker, OfiNetPairMaker, OfiSocketsPairMaker, OfiShmPairMaker>;
+using Makers = testing::Types<OfiTcpPairMaker, OfiSharedTcpPairMaker, OfiNetPairMaker,
+                              OfiSocketsPairMaker, OfiShmPairMaker>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Ofi, MessageChannelTest, Makers);
 INSTANTIATE_TYPED_TEST_SUITE_P(Ofi, MessageChannelEndTest, Makers);
 

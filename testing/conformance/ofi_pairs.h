@@ -27,8 +27,11 @@ namespace vof {
 // A listener on this machine, and pairs that come from it. One thread.
 class OfiPairFactory {
  public:
-  static absl::StatusOr<std::unique_ptr<OfiPairFactory>> Create(const std::string& provider) {
-    auto factory = std::make_unique<OfiPairFactory>();
+  explicit OfiPairFactory(const OfiOptions& options)
+      : backend_(SystemResolver(), nullptr, options) {}
+  static absl::StatusOr<std::unique_ptr<OfiPairFactory>> Create(const std::string& provider,
+                                                                const OfiOptions& options) {
+    auto factory = std::make_unique<OfiPairFactory>(options);
     absl::StatusOr<std::unique_ptr<Reactor>> reactor = Reactor::Create({.name = "listener"});
     if (!reactor.ok()) return reactor.status();
     factory->reactor_ = *std::move(reactor);
@@ -87,7 +90,7 @@ struct OfiPairMaker : ChannelPromises {
     // One for the whole test program.
     static OfiPairFactory* const factory = [] {
       absl::StatusOr<std::unique_ptr<OfiPairFactory>> created =
-          OfiPairFactory::Create(Provider::kName);
+          OfiPairFactory::Create(Provider::kName, Provider::kOptions);
       EXPECT_TRUE(created.ok()) << created.status();
       return created.ok() ? created->release() : nullptr;
     }();
@@ -96,16 +99,24 @@ struct OfiPairMaker : ChannelPromises {
   }
 };
 
-struct TcpProvider {
+struct DefaultOptions {
+  static constexpr OfiOptions kOptions = {};
+};
+struct TcpProvider : DefaultOptions {
   static constexpr const char* kName = "tcp";
 };
-struct NetProvider {
+// Both ends take their receives from one context.
+struct SharedTcpProvider {
+  static constexpr const char* kName = "tcp";
+  static constexpr OfiOptions kOptions = {.shared_receives = true, .max_shared_receives = 1024};
+};
+struct NetProvider : DefaultOptions {
   static constexpr const char* kName = "net";
 };
-struct SocketsProvider {
+struct SocketsProvider : DefaultOptions {
   static constexpr const char* kName = "sockets";
 };
-struct ShmProvider {
+struct ShmProvider : DefaultOptions {
   static constexpr const char* kName = "shm";
 };
 
@@ -113,6 +124,11 @@ struct ShmProvider {
 // immediate is an event without a receive; and a message that waits keeps what is behind it, the
 // end included, from being read.
 struct OfiTcpPairMaker : OfiPairMaker<TcpProvider> {
+  static constexpr bool kConfirmsPosts = false;
+  static constexpr bool kImmediateTakesReceive = false;
+  static constexpr bool kNoticesEndBehindMessages = false;
+};
+struct OfiSharedTcpPairMaker : OfiPairMaker<SharedTcpProvider> {
   static constexpr bool kConfirmsPosts = false;
   static constexpr bool kImmediateTakesReceive = false;
   static constexpr bool kNoticesEndBehindMessages = false;
