@@ -2,6 +2,7 @@
 #include "backends/common/resolver.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -34,6 +35,20 @@ absl::Status LookUpError(const std::string& host, int error, int system_error) {
   }
 }
 
+// "::ffff:192.0.2.1" as the IPv4 address that it stands for: a socket of IPv6 alone, as listeners
+// are, cannot be bound to it.
+SocketAddress WithoutMapping(const SocketAddress& address) {
+  if (address.family() != AF_INET6) return address;
+  sockaddr_in6 mapped{};
+  std::memcpy(&mapped, address.get(), sizeof(mapped));
+  if (!IN6_IS_ADDR_V4MAPPED(&mapped.sin6_addr)) return address;
+  sockaddr_in plain{};
+  plain.sin_family = AF_INET;
+  plain.sin_port = mapped.sin6_port;
+  std::memcpy(&plain.sin_addr, &mapped.sin6_addr.s6_addr[12], sizeof(plain.sin_addr));
+  return {reinterpret_cast<const sockaddr*>(&plain), sizeof(plain)};
+}
+
 // `flags` AI_NUMERICHOST: answers at once.
 Addresses LookUp(const ResolveQuery& query, int flags, int* error) {
   addrinfo hints{};
@@ -47,7 +62,7 @@ Addresses LookUp(const ResolveQuery& query, int flags, int* error) {
   std::vector<SocketAddress> addresses;
   for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
     if (a->ai_family != AF_INET && a->ai_family != AF_INET6) continue;
-    addresses.emplace_back(a->ai_addr, a->ai_addrlen);
+    addresses.push_back(WithoutMapping({a->ai_addr, a->ai_addrlen}));
   }
   if (addresses.empty()) return LookUpError(query.host, EAI_NONAME, 0);
   return addresses;

@@ -100,6 +100,14 @@ TEST(ReadConfigTest, EmptyTextKeepsEveryDefault) {
   EXPECT_EQ(config.log_level.value, "info");
 }
 
+TEST(ReadConfigTest, AByteOrderMarkIsNoSyntax) {
+  TargetConfig config;
+  EXPECT_TRUE(ReadConfigText("\xef\xbb\xbf# nothing\n", "t.conf", &config).empty());
+  const SettingErrors errors = ReadConfigText("\xef\xbb\xbflisten { }", "t.conf", &config);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].where, "t.conf:1:1");
+}
+
 TEST(ReadConfigTest, SyntaxErrorsNameLineColumnAndRemedy) {
   const struct {
     const char* text;

@@ -196,6 +196,9 @@ std::vector<std::string> FormatSettingErrors(const SettingErrors& errors) {
 
 SettingErrors ReadConfigText(std::string_view text, const std::string& file_name,
                              TargetConfig* config) {
+  // Some editors begin every file with it.
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   config::Target target;
   TextFormat::ParseInfoTree places;
   SettingErrors errors = ParseTextProto(text, file_name, &target, &places, kRanges);
