@@ -112,7 +112,8 @@ void BenchWorker::Finish(Slot* slot) {
   --in_flight_;
   operations_.store(operations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (slot->io.error == BlkError::kNone) {
-    if (phase_ == Phase::kLoad) Count(*slot, now);
+    // What the warm-up left in flight belongs to neither.
+    if (phase_ == Phase::kLoad && slot->is_measured == measuring_) Count(*slot, now);
     if (ledger_ && !slot->operation.is_write) Check(*slot);
   } else {
     CountError(*slot);
@@ -146,6 +147,7 @@ bool BenchWorker::ChooseForCheck(Slot* slot) {
 void BenchWorker::Submit(Slot* slot, MonotonicTime now) {
   const uint64_t block = slot->operation.block;
   slot->started = now;
+  slot->is_measured = measuring_;
   ++in_flight_;
   if (!slot->operation.is_write) {
     queue_->Read(&slot->io, OffsetOf(block), MutableBuffer(slot->data.data(), slot->data.size()));

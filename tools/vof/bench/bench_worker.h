@@ -66,6 +66,7 @@ class BenchWorker {
     std::span<std::byte> data;
     Operation operation;
     MonotonicTime started = 0;
+    bool is_measured = false;  // submitted after the warm-up
   };
 
   static void OnDone(BlkIo* io);

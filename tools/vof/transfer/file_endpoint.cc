@@ -36,6 +36,11 @@ absl::StatusOr<FileShape> ShapeOf(const UniqueFd& fd, const std::string& path) {
   return FileShape{size_bytes, true};
 }
 
+bool HasBytes(const UniqueFd& fd) {
+  std::byte byte;
+  return pread(fd.get(), &byte, 1, 0) == 1;
+}
+
 absl::Status ErrorAt(std::string_view action, const std::string& path, uint64_t offset_bytes,
                      int error_number) {
   return FileError(action, absl::StrCat(path, " at offset ", offset_bytes), error_number);
@@ -84,6 +89,11 @@ absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenForReading(
   if (!fd.ok()) return FileError("open", path, errno);
   const absl::StatusOr<FileShape> shape = ShapeOf(fd, path);
   if (!shape.ok()) return shape.status();
+  if (shape->size_bytes == 0 && HasBytes(fd)) {
+    return absl::UnknownError(
+        absl::StrCat(path, " does not tell its size, as the files of /proc do not: pipe it, cat ",
+                     path, " | vof write URI"));
+  }
   return std::unique_ptr<FileEndpoint>(
       new FileEndpoint(path, std::move(fd), shape->size_bytes, shape->is_block_device));
 }

@@ -87,6 +87,13 @@ TEST(FileEndpointTest, ErrorsNameThePath) {
   EXPECT_EQ(odd.status().message(), "/dev/null is neither a regular file nor a block device");
 }
 
+TEST(FileEndpointTest, FileThatDoesNotTellItsSizeIsAnError) {
+  const auto file = FileEndpoint::OpenForReading("/proc/self/status");
+  EXPECT_EQ(std::string(file.status().message()).find("/proc/self/status does not tell its size"),
+            0u)
+      << file.status();
+}
+
 TEST(FileEndpointTest, FileThatShrinksIsAnError) {
   const std::string path = TestPath("shrinks");
   WriteFile(path, std::string(8192, 'x'));

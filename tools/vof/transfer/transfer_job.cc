@@ -75,12 +75,26 @@ absl::StatusOr<Side> OpenDestination(const Location& location, const DeviceOpene
   return SideOf(location, FileEndpoint::Create(location.text, size_bytes));
 }
 
+// What is left of a file that is standard input; kUnknownSize of a pipe.
+uint64_t LeftIn(const UniqueFd& fd) {
+  struct stat info;
+  if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return kUnknownSize;
+  const off_t at = lseek(fd.get(), 0, SEEK_CUR);
+  // Files of /proc have no size, and bytes all the same.
+  return at >= 0 && at < info.st_size ? static_cast<uint64_t>(info.st_size - at) : kUnknownSize;
+}
+
 // How many bytes will move; kUnknownSize from a pipe.
 absl::StatusOr<uint64_t> SizeToMove(const TransferJob& job, const Side& source) {
   if (source.is_pipe()) {
-    if (job.source_offset_bytes == 0) return job.size_bytes.value_or(kUnknownSize);
-    return absl::InvalidArgumentError(
-        absl::StrCat(source.name, " cannot be read from an offset, only from its start"));
+    if (job.source_offset_bytes != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(source.name, " cannot be read from an offset, only from its start"));
+    }
+    const uint64_t left_bytes = LeftIn(source.pipe);
+    if (job.size_bytes.value_or(0) <= left_bytes) return job.size_bytes.value_or(left_bytes);
+    return absl::InvalidArgumentError(absl::StrCat("there are only ", Bytes(left_bytes), " of ",
+                                                   source.name, ", not ", *job.size_bytes));
   }
   const uint64_t has_bytes = source.endpoint->size_bytes();
   if (job.source_offset_bytes > has_bytes) {

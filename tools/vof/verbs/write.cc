@@ -33,23 +33,24 @@ absl::Status Write(const WriteOptions& options, VerbContext* context) {
 
 Verb WriteVerb() {
   auto options = std::make_shared<WriteOptions>();
-  return {.name = "write",
-          .summary = "Writes standard input or a file to a device.",
-          .details =
-              "Offset and length must be multiples of the device's block size. Nothing is written\n"
-              "when a file does not fit; of standard input, whole blocks have been written by the\n"
-              "time its end is found to lie within one. What was written is flushed at the end.",
-          .examples =
-              "  echo hello | vof write --pad tcp://storage/disk0\n"
-              "  vof write --offset 1M --input part.bin tcp://storage/disk0",
-          .flags = {Argument("URI", &options->uri, "the device"),
-                    SizeFlag("--offset", &options->offset_bytes, "where to begin (default: 0)"),
-                    SizeFlag("--length", &options->size_bytes,
-                             "bytes to write (default: to the end of the input)"),
-                    TextFlag("--input,-i", "FILE", &options->input,
-                             "the file to write (default: standard input)"),
-                    Switch("--pad", &options->pad, "fill the last block with zeros")},
-          .run = [options](VerbContext* context) { return Write(*options, context); }};
+  return {
+      .name = "write",
+      .summary = "Writes standard input or a file to a device.",
+      .details =
+          "Offset and length must be multiples of the device's block size. Nothing is written\n"
+          "when a file does not fit; of a pipe, whole blocks have been written by the time its\n"
+          "end is found to lie within one. What was written is flushed at the end.",
+      .examples =
+          "  echo hello | vof write --pad tcp://storage/disk0\n"
+          "  vof write --offset 1M --input part.bin tcp://storage/disk0",
+      .flags = {Argument("URI", &options->uri, "the device"),
+                SizeFlag("--offset", &options->offset_bytes, "where to begin (default: 0)"),
+                SizeFlag("--length", &options->size_bytes,
+                         "bytes to write (default: to the end of the input)"),
+                TextFlag("--input,-i", "FILE", &options->input,
+                         "the file to write (default: standard input)"),
+                Switch("--pad", &options->pad, "fill the last block with zeros")},
+      .run = [options](VerbContext* context) { return Write(*options, context); }};
 }
 
 }  // namespace vof
