@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kMostBytes = 1 << 20;
 // Others that start or end with the same name at the same time; each time one of them was faster.
 constexpr int kAttempts = 8;
+constexpr useconds_t kRemovalMicroseconds = 5000;
 
 bool IsSame(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
@@ -32,6 +33,11 @@ absl::Status Refused(const std::string& path, std::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat(path, " is there and is no ready file of a target: ", std::string(why),
                    "; remove it, or choose another name"));
+}
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
 }
 
 absl::Status CannotLookAt(const std::string& path) {
@@ -85,8 +91,10 @@ class ExistingFile {
   }
 
   bool is_there() const { return fd_ >= 0; }
-  // By the target that wrote it. On a file system without locks nobody is known to run.
-  bool IsLocked() const { return flock(fd_, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
+  // False while the target that wrote it runs, or another one is about to remove it. Whoever has
+  // the lock may remove the file: nobody else puts a new one in its place. On a file system without
+  // locks nobody is known to run.
+  bool Lock() { return flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
   bool IsStillAt(const std::string& path) const {
     struct stat now = {};
     return lstat(path.c_str(), &now) == 0 && IsSame(now, stat_);
@@ -120,12 +128,13 @@ bool Flush(int fd) {
 }
 
 // Creates a file beside `path`, of a name that nobody had, with the permissions that the umask
-// leaves (which mkstemp would not give). Returns its descriptor, or -1.
+// leaves (which mkstemp would not give). It is short: `path` may be as long as a name can be.
+// Returns its descriptor, or -1.
 int CreateBeside(const std::string& path, std::string* beside) {
   for (int i = 0; i < kAttempts; ++i) {
     uint32_t random = 0;
     if (!FillRandom(std::as_writable_bytes(std::span(&random, 1)))) return -1;
-    *beside = absl::StrCat(path, ".", absl::Hex(random, absl::kZeroPad8));
+    *beside = absl::StrCat(DirectoryOf(path), "/.vof-", absl::Hex(random, absl::kZeroPad8));
     const int fd = open(beside->c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
@@ -162,31 +171,34 @@ absl::Status ReadyFile::Check() const {
   if (path_.empty()) return absl::OkStatus();
   ExistingFile existing;
   if (absl::Status status = existing.Open(path_); !status.ok()) return status;
-  const size_t slash = path_.rfind('/');
-  const std::string directory =
-      slash == std::string::npos ? "." : path_.substr(0, std::max<size_t>(slash, 1));
+  const std::string directory = DirectoryOf(path_);
   if (access((directory + "/").c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("cannot create ", path_, " in ", directory, ": ", std::strerror(errno)));
 }
 
 absl::Status ReadyFile::RemoveStale() const {
+  bool locked_out = false;
   for (int i = 0; i < kAttempts && !path_.empty(); ++i) {
     ExistingFile existing;
     if (absl::Status status = existing.Open(path_); !status.ok()) return status;
     if (!existing.is_there()) return absl::OkStatus();
-    if (existing.IsLocked()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path_,
-                       " (--ready-file) belongs to a target that runs: stop that one, or "
-                       "choose another name"));
+    locked_out = !existing.Lock();
+    if (locked_out) {
+      // Whoever only removes it has done so by then.
+      usleep(kRemovalMicroseconds);
+      continue;
     }
     if (!existing.IsStillAt(path_)) continue;
     if (unlink(path_.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
     return absl::InternalError(
         absl::StrCat("cannot remove ", path_, " (--ready-file): ", std::strerror(errno)));
   }
-  return absl::OkStatus();
+  if (!locked_out) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path_,
+                   " (--ready-file) belongs to a target that runs: stop that one, or "
+                   "choose another name"));
 }
 
 absl::Status ReadyFile::Prepare(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
@@ -188,6 +189,32 @@ TEST_F(ReadyFileTest, AFileThatTookTheNameWhileItStartedIsNotReplaced) {
   Make("a disk");
   EXPECT_EQ(file.Publish().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Content(path_), "a disk");
+}
+
+// Of two starts that find a stale file, one must not remove what the other one has put in its
+// place: whoever removes holds its lock from before the last look on.
+TEST_F(ReadyFileTest, AStaleOneThatSomebodyIsRemovingIsLeftToHim) {
+  Make(kUri);
+  const int remover = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(remover, LOCK_EX | LOCK_NB), 0);
+  ReadyFile file(path_);
+  std::thread removal([&] {
+    usleep(10000);
+    unlink(path_.c_str());
+    close(remover);
+  });
+  EXPECT_TRUE(file.RemoveStale().ok());
+  removal.join();
+  EXPECT_EQ(NumFiles(), 0);
+}
+
+TEST_F(ReadyFileTest, TheLongestNames) {
+  ReadyFile file(directory_ + "/" + std::string(255, 'x'));
+  ASSERT_TRUE(file.Check().ok());
+  ASSERT_TRUE(file.Prepare(kUri).ok());
+  EXPECT_TRUE(file.Publish().ok());
+  EXPECT_TRUE(file.Remove().ok());
+  EXPECT_EQ(NumFiles(), 0);
 }
 
 TEST_F(ReadyFileTest, NoPathIsNoFile) {
