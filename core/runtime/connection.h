@@ -10,11 +10,13 @@
 #ifndef VOF_CORE_RUNTIME_CONNECTION_H_
 #define VOF_CORE_RUNTIME_CONNECTION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 #include "core/base/buffer.h"
+#include "core/base/limits.h"
 #include "core/base/time.h"
 #include "core/engine/stream_engine.h"
 
@@ -29,6 +31,12 @@ struct WaitSet {
   bool poll_again = false;  // outstanding work without a descriptor: poll again soon
   bool operator==(const WaitSet&) const = default;
 };
+
+// What one of `num_active` connections may send in a turn: with few of them nobody waits long.
+constexpr size_t SendShareBytes(size_t num_active) {
+  constexpr size_t kFew = 4, kMoreAmongFew = 4;
+  return num_active <= kFew ? kMoreAmongFew * kMaxSentBytesPerTurn : kMaxSentBytesPerTurn;
+}
 
 enum class PollResult : uint8_t {
   kIdle,      // nothing moved: may sleep
@@ -56,8 +64,12 @@ class Connection {
   // be called inside any call of the connection, which it never re-enters.
   virtual void SetWake(std::function<void()> wake) { (void)wake; }
 
+ protected:
+  size_t send_share_bytes() const { return send_share_bytes_; }
+
  private:
   friend class Reactor;
+  size_t send_share_bytes_ = kMaxSentBytesPerTurn;  // of this turn
   void* reactor_entry_ = nullptr;  // where Reactor::Wake finds what it knows about this connection
 };
 

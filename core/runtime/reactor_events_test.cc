@@ -45,6 +45,7 @@ class EventConnection final : public Connection {
     Event transport;
     Event work;
     int polls = 0;
+    size_t share_bytes = 0;  // of the last poll
     bool want_read = true;
     bool wants_work = false;
     PollResult result = PollResult::kIdle;
@@ -54,6 +55,7 @@ class EventConnection final : public Connection {
 
   PollResult Poll(MonotonicTime, MutableBuffer) override {
     ++state_->polls;
+    state_->share_bytes = send_share_bytes();
     if (state_->want_read) state_->transport.Clear();
     if (state_->wants_work) state_->work.Clear();
     return state_->result;
@@ -112,6 +114,21 @@ TEST_F(ReactorEventsTest, WatchIsLevelTriggeredUntilUnwatch) {
   Turns(*reactor, 3);
   EXPECT_EQ(calls, 3);
   reactor->Unwatch(event.fd());
+}
+
+TEST_F(ReactorEventsTest, ManyThatAreActiveSendLessEach) {
+  auto reactor = MakeReactor();
+  for (int active : {4, 5}) {
+    while (states_.size() < static_cast<size_t>(active)) {
+      EventConnection::State& state = NewState();
+      state.result = PollResult::kProgress;  // stays active
+      reactor->Add(std::make_unique<EventConnection>(&state));
+    }
+    Turns(*reactor, 2);
+    for (const EventConnection::State& state : states_) {
+      EXPECT_EQ(state.share_bytes, active == 4 ? 4 * kMaxSentBytesPerTurn : kMaxSentBytesPerTurn);
+    }
+  }
 }
 
 TEST_F(ReactorEventsTest, WatchersMayUnwatchEachOtherAndThemselves) {

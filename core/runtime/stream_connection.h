@@ -193,7 +193,7 @@ class StreamConnection final : public Connection {
   bool Send() {
     if (broken_) return true;
     UninitializedArray<ConstBuffer, kMaxIovecs> places;
-    size_t left_bytes = kMaxSentBytesPerTurn;
+    size_t left_bytes = send_share_bytes();
     for (int i = 0; i < kMaxSendsPerTurn && left_bytes > 0; ++i) {
       const int count = engine_->PrepareWrite(places.span());
       write_blocked_ = count != 0;

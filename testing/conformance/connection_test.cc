@@ -169,7 +169,8 @@ TYPED_TEST(ConnectionTest, SendsManyPiecesAtOnce) {
 
 // Whoever has much to say lets others have their turn.
 TYPED_TEST(ConnectionTest, OneTurnSendsALimitedNumberOfBytes) {
-  constexpr uint64_t kTotal = 4 * kMaxSentBytesPerTurn;
+  constexpr uint64_t kShare = SendShareBytes(/*num_active=*/1);
+  constexpr uint64_t kTotal = 4 * kShare;
   this->AddTalk({.total_bytes = kTotal, .window_bytes = kTotal});
   Bytes chunk(64u << 10);
   uint64_t received = 0;
@@ -186,7 +187,7 @@ TYPED_TEST(ConnectionTest, OneTurnSendsALimitedNumberOfBytes) {
   while (received < kTotal && MonotonicNow() < give_up) {
     this->reactor_->RunOnce(0);
     const uint64_t got = receive();
-    EXPECT_LE(got, kMaxSentBytesPerTurn);
+    EXPECT_LE(got, kShare);
     received += got;
   }
   EXPECT_EQ(received, kTotal);
