@@ -175,8 +175,8 @@ class RefusalTest(TargetTestCase):
                               (['--ready-fd', str(read_only)], 'not open for writing')):
             for extra in [], ['--check']:
                 self.assert_fails(LISTEN + MEMORY + flags + extra, 2, *parts, pass_fds=[read_only])
-        too_long = self.path('r' * 250)  # for the name that it has until it is complete
-        self.assert_fails(LISTEN + MEMORY + ['--ready-file', too_long], 1, too_long)
+        too_long = self.path('r' * 256)
+        self.assert_fails(LISTEN + MEMORY + ['--ready-file', too_long], 2, too_long, 'too long')
         with open('/dev/full', 'w', encoding='utf-8') as full:
             done = subprocess.run([PROGRAM] + LISTEN + MEMORY + ['--ready-file', self.path('ready')],
                                   stdout=full, stderr=subprocess.PIPE, timeout=START_S, check=False)
