@@ -140,7 +140,10 @@ bool InitiatorSession::NextCommand(MonotonicTime now, Command* command) {
     in_flight_ = *command;
     waiting_ = true;
     sent_at_ = now;
-    if (ready_) command_deadline_ = DeadlineAfter(now, options_.command_timeout);
+    // Of all that the operation asks for, or who answers late each time would hold it up for long.
+    if (ready_ && command_deadline_ == kInfiniteFuture) {
+      command_deadline_ = DeadlineAfter(now, options_.command_timeout);
+    }
     return true;
   }
   if (now < keepalive_at_) return false;
@@ -166,7 +169,6 @@ CommandKind InitiatorSession::KindOf(uint16_t command_id) const {
 WireError InitiatorSession::OnCompletion(const Completion& completion, MonotonicTime now) {
   if (waiting_ && completion.command_id == in_flight_.command_id) {
     waiting_ = false;
-    command_deadline_ = kInfiniteFuture;
     round_trip_ = now - sent_at_;
     // A number that no dialect has may be anybody's first bytes.
     if (completion.ok() || completion.cause != Cause::kUnknown) met_a_target_ = true;
@@ -190,6 +192,7 @@ void InitiatorSession::FinishFront(const absl::Status& status) {
     ready_ = true;
     connect_deadline_ = kInfiniteFuture;
   }
+  command_deadline_ = kInfiniteFuture;
   finished_.push_back({std::move(scripts_.front()), status});
   scripts_.pop_front();
   if (disconnecting_ && scripts_.empty()) Fail(ClosedStatus());

@@ -41,8 +41,8 @@ struct InitiatorSessionOptions {
   Nanoseconds whole_connect_timeout = 0;
   Nanoseconds connect_timeout =
       kHandshakeTimeout;  // from the first command until ready, all in all
-  // Of one command once the session is ready; more than the target's kResetTimeout. Before that
-  // only connect_timeout counts.
+  // Of one operation (all that reading the configuration asks for, say) once the session is ready;
+  // more than the target's kResetTimeout. Before that only connect_timeout counts.
   Nanoseconds command_timeout = 5 * kNanosecondsPerSecond;
   Nanoseconds keepalive = 0;  // `v5`: between two keepalives, and until the answer; 0: none
   Nanoseconds disconnect_timeout = kNanosecondsPerSecond;

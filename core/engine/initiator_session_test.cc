@@ -205,6 +205,33 @@ TYPED_TEST(SessionTest, ACommandWithoutAnswerEndsTheSession) {
   EXPECT_NE(got.message().find("set_config"), absl::string_view::npos);
 }
 
+// Nor does a target hold an operation up that answers each of its commands late.
+TYPED_TEST(SessionTest, AnOperationOfManyCommandsHasTheTimeOfOne) {
+  this->BringUp();
+  absl::Status got = absl::UnknownError("not called");
+  this->session().ReadConfig({{0, 8}, {20, 4}, {32, 1}}, [&](auto s) { got = s.status(); });
+  std::string sent = this->driver_->Turn();
+  this->driver_->now += this->options_.command_timeout / 2;
+  this->driver_->Feed(this->AnswerAll(sent), ~size_t{0});
+  sent = this->driver_->Turn();
+  ASSERT_FALSE(sent.empty());
+  this->driver_->now += this->options_.command_timeout / 2;
+  this->driver_->Turn();
+  this->driver_->Turn();
+  EXPECT_EQ(FailureKindOf(got), FailureKind::kTimedOut) << got;
+
+  // The next one has its own.
+  this->target_ = {};
+  this->ended_ = this->ready_ = 0;
+  this->BringUp();
+  for (int i = 0; i < 3; ++i) {
+    this->session().ReadConfig({{0, 8}}, [&](auto s) { got = s.status(); });
+    this->driver_->now += this->options_.command_timeout / 2;
+    this->Converse();
+    EXPECT_TRUE(got.ok()) << got;
+  }
+}
+
 // A slow target has all the time that connecting may take, for each command of it.
 TYPED_TEST(SessionTest, UntilTheDeviceIsReadyOnlyTheConnectTimeOutCounts) {
   this->Make();
