@@ -94,9 +94,12 @@ inline constexpr size_t kMaxReplyBacklogBytes = 64u << 10;
 // Fairness between connections: what one of them may do in one turn of its reactor.
 inline constexpr int kMaxReceivesPerTurn = 4;
 inline constexpr int kMaxSendsPerTurn = 16;
-// Of one connection: a peer that reads nothing takes megabytes of answers into its socket, and many
-// of them at a time would keep the others waiting.
-inline constexpr size_t kMaxSentBytesPerTurn = 256u << 10;
+// What all active connections of a reactor may move in one turn, each way, in equal shares within
+// bounds: thousands that have megabytes each, to be sent or received, would keep the others
+// waiting.
+inline constexpr size_t kTurnBytes = 64u << 20;
+inline constexpr size_t kMinTurnShareBytes = 16u << 10;
+inline constexpr size_t kMaxTurnShareBytes = 1u << 20;
 // Entries of one vectored write or read (IOV_MAX).
 inline constexpr int kMaxIovecs = 1024;
 

@@ -10,6 +10,7 @@
 #ifndef VOF_CORE_RUNTIME_CONNECTION_H_
 #define VOF_CORE_RUNTIME_CONNECTION_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,10 +33,10 @@ struct WaitSet {
   bool operator==(const WaitSet&) const = default;
 };
 
-// What one of `num_active` connections may send in a turn: with few of them nobody waits long.
-constexpr size_t SendShareBytes(size_t num_active) {
-  constexpr size_t kFew = 4, kMoreAmongFew = 4;
-  return num_active <= kFew ? kMoreAmongFew * kMaxSentBytesPerTurn : kMaxSentBytesPerTurn;
+// What one of `num_active` connections may send, and receive, in a turn.
+constexpr size_t TurnShareBytes(size_t num_active) {
+  return std::clamp(kTurnBytes / std::max<size_t>(num_active, 1), kMinTurnShareBytes,
+                    kMaxTurnShareBytes);
 }
 
 enum class PollResult : uint8_t {
@@ -65,11 +66,11 @@ class Connection {
   virtual void SetWake(std::function<void()> wake) { (void)wake; }
 
  protected:
-  size_t send_share_bytes() const { return send_share_bytes_; }
+  size_t turn_share_bytes() const { return turn_share_bytes_; }
 
  private:
   friend class Reactor;
-  size_t send_share_bytes_ = kMaxSentBytesPerTurn;  // of this turn
+  size_t turn_share_bytes_ = kMaxTurnShareBytes;
   void* reactor_entry_ = nullptr;  // where Reactor::Wake finds what it knows about this connection
 };
 

@@ -164,14 +164,14 @@ void Reactor::TakeEvents(Nanoseconds max_wait) {
   if (!active_.empty()) {
     if (!EventCheckDue()) return;
     const std::span<const epoll_event> events = epoll_.Wait(0);
-    Dispatch(events);
     const bool idle = !std::exchange(moved_since_check_, false) && events.empty();
+    DispatchAll(events);
     // A transport that cannot sleep may be waiting for somebody who needs this processor.
     if (idle && !options_.busy_poll) sched_yield();
     return;
   }
   if (options_.busy_poll || max_wait <= 0 || !mailbox_.PrepareToSleep()) {
-    Dispatch(epoll_.Wait(0));
+    DispatchAll(epoll_.Wait(0));
     return;
   }
   const MonotonicTime earliest = timer_heap_.Earliest();
@@ -179,7 +179,18 @@ void Reactor::TakeEvents(Nanoseconds max_wait) {
   const std::span<const epoll_event> events =
       epoll_.Wait(WaitMilliseconds(std::min(until_timer, max_wait)));
   mailbox_.Awake();
+  DispatchAll(events);
+}
+
+// `events`, and what else is ready: if each turn took one batch, the last of thousands would wait
+// for many turns, and each of these may move kTurnBytes.
+void Reactor::DispatchAll(std::span<const epoll_event> events) {
   Dispatch(events);
+  size_t batches_left = entries_.size() / EpollSet::kMaxEvents;
+  while (events.size() == EpollSet::kMaxEvents && batches_left-- > 0) {
+    events = epoll_.Wait(0);
+    Dispatch(events);
+  }
 }
 
 bool Reactor::EventCheckDue() {

@@ -128,6 +128,7 @@ class Reactor final : public Executor {
   void Turn(Nanoseconds max_wait);
   void TakeEvents(Nanoseconds max_wait);
   bool EventCheckDue();
+  void DispatchAll(std::span<const epoll_event> events);
   void Dispatch(std::span<const epoll_event> events);
   void RunMail();
   void FireTimers();

@@ -81,7 +81,7 @@ bool Reactor::PollEntry(Entry* entry) {
   entry->polled_in_turn = turn_;
   entry->woken = false;
   Connection& connection = *entry->connection;
-  connection.send_share_bytes_ = SendShareBytes(active_.size());
+  connection.turn_share_bytes_ = TurnShareBytes(active_.size());
   const PollResult result = connection.Poll(now_, scratch_);
   if (connection.finished()) {
     Destroy(entry);

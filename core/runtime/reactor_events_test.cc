@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/runtime/connection.h"
+#include "core/runtime/epoll_set.h"
 #include "core/runtime/reactor.h"
 
 namespace vof {
@@ -55,7 +56,7 @@ class EventConnection final : public Connection {
 
   PollResult Poll(MonotonicTime, MutableBuffer) override {
     ++state_->polls;
-    state_->share_bytes = send_share_bytes();
+    state_->share_bytes = turn_share_bytes();
     if (state_->want_read) state_->transport.Clear();
     if (state_->wants_work) state_->work.Clear();
     return state_->result;
@@ -116,9 +117,9 @@ TEST_F(ReactorEventsTest, WatchIsLevelTriggeredUntilUnwatch) {
   reactor->Unwatch(event.fd());
 }
 
-TEST_F(ReactorEventsTest, ManyThatAreActiveSendLessEach) {
+TEST_F(ReactorEventsTest, ManyThatAreActiveMoveLessEach) {
   auto reactor = MakeReactor();
-  for (int active : {4, 5}) {
+  for (int active : {64, 128}) {
     while (states_.size() < static_cast<size_t>(active)) {
       EventConnection::State& state = NewState();
       state.result = PollResult::kProgress;  // stays active
@@ -126,9 +127,24 @@ TEST_F(ReactorEventsTest, ManyThatAreActiveSendLessEach) {
     }
     Turns(*reactor, 2);
     for (const EventConnection::State& state : states_) {
-      EXPECT_EQ(state.share_bytes, active == 4 ? 4 * kMaxSentBytesPerTurn : kMaxSentBytesPerTurn);
+      EXPECT_EQ(state.share_bytes, kTurnBytes / static_cast<size_t>(active));
     }
   }
+}
+
+// Nobody waits for a second turn because more are ready than the kernel tells of at once.
+TEST_F(ReactorEventsTest, AllThatAreReadyHaveOneTurn) {
+  auto reactor = MakeReactor();
+  for (int i = 0; i < EpollSet::kMaxEvents + 40; ++i) {
+    reactor->Add(std::make_unique<EventConnection>(&NewState()));
+  }
+  Turns(*reactor, 2);  // they sleep
+  for (EventConnection::State& state : states_) {
+    state.polls = 0;
+    state.transport.Signal();
+  }
+  Turns(*reactor, 1);
+  for (const EventConnection::State& state : states_) EXPECT_EQ(state.polls, 1);
 }
 
 TEST_F(ReactorEventsTest, WatchersMayUnwatchEachOtherAndThemselves) {

@@ -148,11 +148,12 @@ class StreamConnection final : public Connection {
 
   void Receive(MonotonicTime now, MutableBuffer scratch) {
     UninitializedArray<MutableBuffer, kMaxIovecs> places;
-    for (int i = 0; i < kMaxReceivesPerTurn; ++i) {
+    size_t left_bytes = turn_share_bytes();
+    for (int i = 0; i < kMaxReceivesPerTurn && left_bytes > 0; ++i) {
       const int count = engine_->PrepareRead(scratch, places.span());
       paused_ = count == 0;
       if (paused_) return;
-      const std::span<const MutableBuffer> into = places.first(static_cast<size_t>(count));
+      const auto into = CutTo(left_bytes, places.first(static_cast<size_t>(count)));
       const IoResult result = stream_.ReadSome(into);
       if (result.status != IoStatus::kOk) {
         NoteReadEnd(result, now);
@@ -160,6 +161,7 @@ class StreamConnection final : public Connection {
       }
       moved_ = true;
       engine_->OnRead(result.bytes, now);
+      left_bytes -= result.bytes;
       if (result.bytes < TotalBytes(into) && !stream_.HasBuffered()) return;
     }
     more_ = true;
@@ -177,8 +179,9 @@ class StreamConnection final : public Connection {
     }
   }
 
-  // The first `most_bytes` of what is to be sent.
-  static std::span<const ConstBuffer> CutTo(size_t most_bytes, std::span<ConstBuffer> places) {
+  // The first `most_bytes` of what is to be moved.
+  template <typename Buffer>
+  static std::span<const Buffer> CutTo(size_t most_bytes, std::span<Buffer> places) {
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i].size_bytes >= most_bytes) {
         places[i].size_bytes = most_bytes;
@@ -193,7 +196,7 @@ class StreamConnection final : public Connection {
   bool Send() {
     if (broken_) return true;
     UninitializedArray<ConstBuffer, kMaxIovecs> places;
-    size_t left_bytes = send_share_bytes();
+    size_t left_bytes = turn_share_bytes();
     for (int i = 0; i < kMaxSendsPerTurn && left_bytes > 0; ++i) {
       const int count = engine_->PrepareWrite(places.span());
       write_blocked_ = count != 0;

@@ -169,7 +169,7 @@ TYPED_TEST(ConnectionTest, SendsManyPiecesAtOnce) {
 
 // Whoever has much to say lets others have their turn.
 TYPED_TEST(ConnectionTest, OneTurnSendsALimitedNumberOfBytes) {
-  constexpr uint64_t kShare = SendShareBytes(/*num_active=*/1);
+  constexpr uint64_t kShare = TurnShareBytes(/*num_active=*/1);
   constexpr uint64_t kTotal = 4 * kShare;
   this->AddTalk({.total_bytes = kTotal, .window_bytes = kTotal});
   Bytes chunk(64u << 10);
