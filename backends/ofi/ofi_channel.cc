@@ -158,7 +158,7 @@ absl::Status OfiChannel::SetReceiveDepth(int count) {
 }
 
 void OfiChannel::PostReceives() {
-  if (torn_down_ || ending_ || closed_ || !receives().has_unposted()) return;
+  if (torn_down_ || ending_ || closed_) return;
   if (!receives().Post(endpoint_.ep.get())) ending_ = true;
 }
 
@@ -336,14 +336,14 @@ void OfiChannel::TearDown() {
 // What the endpoint had taken for messages that nobody will see.
 void OfiChannel::TakeBackReceives() {
   if (receives().shared_context() == nullptr) return;
-  fi_cq_data_entry entry = {};
-  for (ssize_t result = 1; result == 1 || result == -FI_EAVAIL;) {
-    result = fi_cq_read(endpoint_.cq.get(), &entry, 1);
+  for (;;) {
+    fi_cq_data_entry entry = {};
     fi_cq_err_entry error = {};
-    if (result == -FI_EAVAIL && fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 0) return;
-    if (result != 1 && result != -FI_EAVAIL) return;
-    void* const of = result == 1 ? entry.op_context : error.op_context;
-    const auto* context = static_cast<const OfiContext*>(of);
+    const ssize_t result = fi_cq_read(endpoint_.cq.get(), &entry, 1);
+    const bool failed = result == -FI_EAVAIL;
+    if (failed ? fi_cq_readerr(endpoint_.cq.get(), &error, 0) < 0 : result != 1) return;
+    const auto* context =
+        static_cast<const OfiContext*>(failed ? error.op_context : entry.op_context);
     if (context != nullptr && context->is_receive) receives().Dropped(*context);
   }
 }

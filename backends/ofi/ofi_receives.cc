@@ -54,15 +54,10 @@ absl::StatusOr<std::shared_ptr<OfiReceives>> OfiReceives::MakeShared(
   return receives;
 }
 
-std::unique_lock<std::mutex> OfiReceives::Lock() const {
+std::unique_lock<std::mutex> OfiReceives::Lock() {
   std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
   if (shared_context_ != nullptr) lock.lock();
   return lock;
-}
-
-bool OfiReceives::has_unposted() const {
-  const std::unique_lock<std::mutex> lock = Lock();
-  return !unposted_.empty();
 }
 
 absl::Status OfiReceives::Want(int more) {

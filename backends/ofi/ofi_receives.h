@@ -53,7 +53,6 @@ class OfiReceives {
   absl::Status Want(int more);
   // Posts what waits, to `ep` unless they are shared. False when the provider refused for good.
   bool Post(fid_ep* ep);
-  bool has_unposted() const;
 
   // A message of `size_bytes` lies in the receive of this context, and is `owner`'s until Return.
   std::span<const std::byte> Arrived(const OfiContext& context, size_t size_bytes,
@@ -81,14 +80,14 @@ class OfiReceives {
   static absl::StatusOr<std::shared_ptr<OfiReceives>> MakeShared(std::shared_ptr<OfiDomain> domain,
                                                                  const fi_info& info);
   // Held while they are shared; a channel's own have no need of it.
-  std::unique_lock<std::mutex> Lock() const;
+  std::unique_lock<std::mutex> Lock();
   absl::Status Grow(size_t added);
   bool PostLocked(fid_ep* ep);
 
   const std::shared_ptr<OfiDomain> domain_;
   const uint32_t receive_bytes_;
   const int max_receives_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   int wanted_ = 0;
   std::vector<Slab> slabs_;
   std::deque<Receive> receives_;  // stay in place: the provider knows their contexts

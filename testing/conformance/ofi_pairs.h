@@ -123,21 +123,15 @@ struct ShmProvider : DefaultOptions {
 // Over sockets of the kernel: what is written is reported, what is refused ends the connection; an
 // immediate is an event without a receive; and a message that waits keeps what is behind it, the
 // end included, from being read.
-struct OfiTcpPairMaker : OfiPairMaker<TcpProvider> {
+template <typename Provider>
+struct OfiKernelPairMaker : OfiPairMaker<Provider> {
   static constexpr bool kConfirmsPosts = false;
   static constexpr bool kImmediateTakesReceive = false;
   static constexpr bool kNoticesEndBehindMessages = false;
 };
-struct OfiSharedTcpPairMaker : OfiPairMaker<SharedTcpProvider> {
-  static constexpr bool kConfirmsPosts = false;
-  static constexpr bool kImmediateTakesReceive = false;
-  static constexpr bool kNoticesEndBehindMessages = false;
-};
-struct OfiNetPairMaker : OfiPairMaker<NetProvider> {
-  static constexpr bool kConfirmsPosts = false;
-  static constexpr bool kImmediateTakesReceive = false;
-  static constexpr bool kNoticesEndBehindMessages = false;
-};
+using OfiTcpPairMaker = OfiKernelPairMaker<TcpProvider>;
+using OfiSharedTcpPairMaker = OfiKernelPairMaker<SharedTcpProvider>;
+using OfiNetPairMaker = OfiKernelPairMaker<NetProvider>;
 // Its thread takes messages off the connections, whatever they wait for.
 struct OfiSocketsPairMaker : OfiPairMaker<SocketsProvider> {
   static constexpr int kSpareDescriptors = 8;
