@@ -83,6 +83,9 @@ inline constexpr size_t kScratchBytes = 256u << 10;
 // Payload pool: must hold at least one largest request in each direction; the default holds 16 of
 // them.
 inline constexpr size_t kDefaultPoolBytes = 128u << 20;
+// Of a client's own reactor: a fabric with remote memory access registers it, which takes time, and
+// only what is copied passes through it.
+inline constexpr size_t kDefaultClientPoolBytes = 32u << 20;
 inline constexpr size_t kMinPoolBytes = 2 * size_t{8u << 20};
 // Memory of devices that a target registers with fabrics. An adapter pins every page of it.
 inline constexpr uint64_t kDefaultLentBytes = uint64_t{4} << 30;

@@ -33,6 +33,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/buffer.h"
+#include "core/base/limits.h"
 #include "core/base/time.h"
 #include "core/engine/initiator_config_script.h"
 #include "core/engine/initiator_handshake.h"
@@ -49,10 +50,6 @@ namespace vof {
 
 class ClientSession;
 class ClientVirtqueue;
-
-// Of a client's own reactor: a fabric with remote memory access registers it, which takes time, and
-// of it only what is copied passes through.
-inline constexpr size_t kDefaultClientPoolBytes = 32u << 20;
 
 struct DeviceClientOptions {
   // Where the connections live: virtqueue i on reactors[i % size], the control queue on the first.

@@ -164,8 +164,8 @@ void Reactor::TakeEvents(Nanoseconds max_wait) {
   if (!active_.empty()) {
     if (!EventCheckDue()) return;
     const std::span<const epoll_event> events = epoll_.Wait(0);
-    const bool idle = !std::exchange(moved_since_check_, false) && events.empty();
     DispatchAll(events);
+    const bool idle = !std::exchange(moved_since_check_, false) && events.empty();
     // A transport that cannot sleep may be waiting for somebody who needs this processor.
     if (idle && !options_.busy_poll) sched_yield();
     return;

@@ -16,7 +16,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/limits.h"
-#include "core/runtime/client.h"
 #include "core/runtime/reactor_thread.h"
 #include "tools/config/cpu_list.h"
 #include "tools/vof/bench/bench_options.h"
