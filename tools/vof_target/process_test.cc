@@ -54,6 +54,15 @@ class StoppableChild {
 
 constexpr Nanoseconds kLong = 600 * kNanosecondsPerSecond;
 
+// A child that has been stopped, and waits for the signal that ends it.
+void EndOnTheSecond(StopSignals* stop, int told) {
+  stop->WaitFor(kLong);
+  stop->ExitAtOnceOnTheNext();
+  usleep(300'000);  // style: allow(sleep) what comes earlier is the first one
+  StoppableChild::Tell(told);
+  while (true) pause();
+}
+
 TEST(StopSignalsTest, TheFirstSignalIsReturned) {
   signal(SIGHUP, SIG_DFL);  // whatever the test was started under
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
@@ -92,13 +101,7 @@ TEST(StopSignalsTest, FurtherHangUpsDoNotCutTheDrainShort) {
 TEST(StopSignalsTest, TheSecondSignalEndsItAlthoughNobodyReadsItsLastWords) {
   const StderrPipe pipe;
   StderrPipe::Fill();
-  const StoppableChild child([](StopSignals* stop, int told) {
-    stop->WaitFor(kLong);
-    stop->ExitAtOnceOnTheNext();
-    usleep(300'000);  // style: allow(sleep) what comes earlier is the first one
-    StoppableChild::Tell(told);
-    while (true) pause();
-  });
+  const StoppableChild child(EndOnTheSecond);
   child.Signal(SIGTERM);
   child.AwaitByte();
   child.Signal(SIGTERM);
@@ -115,13 +118,7 @@ TEST(StopSignalsTest, WaitingEndsWithoutASignal) {
 }
 
 TEST(StopSignalsTest, TheSecondSignalEndsTheProcessAtOnce) {
-  const StoppableChild child([](StopSignals* stop, int told) {
-    stop->WaitFor(kLong);
-    stop->ExitAtOnceOnTheNext();
-    usleep(300'000);  // style: allow(sleep) what comes earlier is the first one
-    StoppableChild::Tell(told);
-    while (true) pause();
-  });
+  const StoppableChild child(EndOnTheSecond);
   child.Signal(SIGTERM);
   child.AwaitByte();
   child.Signal(SIGINT);

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -29,21 +28,12 @@ def without(descriptors):
     return close
 
 
-class ClosedDescriptorsTest(unittest.TestCase):
+class ClosedDescriptorsTest(target_process.ScratchTestCase):
     """Every combination of the three."""
 
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = scratch.name
+        super().setUp()
         self.starts = 0
-
-    def path(self, name, content=None):
-        path = os.path.join(self.scratch, name)
-        if content is not None:
-            with open(path, 'wb') as file:
-                file.write(content)
-        return path
 
     def assert_content(self, path, expected=CONTENT):
         with open(path, 'rb') as file:

@@ -75,6 +75,11 @@ absl::StatusOr<Side> OpenDestination(const Location& location, const DeviceOpene
   return SideOf(location, FileEndpoint::Create(location.text, size_bytes));
 }
 
+// "there are only 4096 bytes (4 KiB) of standard input, not 8192"
+std::string TooShortText(uint64_t has_bytes, const std::string& source, uint64_t wanted_bytes) {
+  return absl::StrCat("there are only ", Bytes(has_bytes), " of ", source, ", not ", wanted_bytes);
+}
+
 // What is left of a file that is standard input; kUnknownSize of a pipe.
 uint64_t LeftIn(const UniqueFd& fd) {
   struct stat info;
@@ -93,8 +98,7 @@ absl::StatusOr<uint64_t> SizeToMove(const TransferJob& job, const Side& source) 
     }
     const uint64_t left_bytes = LeftIn(source.pipe);
     if (job.size_bytes.value_or(0) <= left_bytes) return job.size_bytes.value_or(left_bytes);
-    return absl::InvalidArgumentError(absl::StrCat("there are only ", Bytes(left_bytes), " of ",
-                                                   source.name, ", not ", *job.size_bytes));
+    return absl::InvalidArgumentError(TooShortText(left_bytes, source.name, *job.size_bytes));
   }
   const uint64_t has_bytes = source.endpoint->size_bytes();
   if (job.source_offset_bytes > has_bytes) {
@@ -104,9 +108,9 @@ absl::StatusOr<uint64_t> SizeToMove(const TransferJob& job, const Side& source) 
   }
   const uint64_t left_bytes = has_bytes - job.source_offset_bytes;
   if (job.size_bytes.value_or(0) > left_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there are only ", Bytes(left_bytes), " of ", source.name, " from offset ",
-                     job.source_offset_bytes, " on, not ", *job.size_bytes));
+    return absl::InvalidArgumentError(TooShortText(
+        left_bytes, absl::StrCat(source.name, " from offset ", job.source_offset_bytes, " on"),
+        *job.size_bytes));
   }
   return job.size_bytes.value_or(left_bytes);
 }
@@ -227,9 +231,9 @@ absl::Status CheckLength(const Opened& opened, const TransferCounts& counts) {
   if (opened.size_bytes == kUnknownSize || counts.bytes == opened.size_bytes) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("there are only ", Bytes(counts.bytes), " of ",
-                                                 opened.source.name, ", not ", opened.size_bytes,
-                                                 "; those that there are were written"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(TooShortText(counts.bytes, opened.source.name, opened.size_bytes),
+                   "; those that there are were written"));
 }
 
 }  // namespace
