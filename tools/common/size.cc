@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/common/size.h"
 
-#include <cctype>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -20,10 +20,12 @@ absl::Status NotASize(std::string_view text, std::string_view why) {
 
 // The power of two that a unit stands for; -1 when it stands for none.
 int UnitShift(std::string_view unit) {
-  if (unit.empty() || unit == "B") return 0;
-  const size_t index = kUnitLetters.find(static_cast<char>(std::toupper(unit[0])));
+  const std::string letters = absl::AsciiStrToUpper(absl::string_view(unit.data(), unit.size()));
+  if (letters.empty() || letters == "B") return 0;
+  const size_t index = kUnitLetters.find(letters[0]);
   if (index == std::string_view::npos) return -1;
-  if (unit.size() > 1 && unit.substr(1) != "iB") return -1;
+  const std::string_view behind = std::string_view(letters).substr(1);
+  if (!behind.empty() && behind != "I" && behind != "IB") return -1;
   return 10 * static_cast<int>(index + 1);
 }
 

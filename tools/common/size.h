@@ -23,8 +23,9 @@ namespace vof {
 inline constexpr char kSizeForm[] =
     "a whole number of bytes, or one with K, M, G, T, P or E behind it (powers of 1024)";
 
-// A whole number of bytes, or one followed by K, M, G, T, P or E (powers of 1024; "KiB" and lower
-// case are accepted too). kInvalidArgument says what is wrong with `text` and how a size looks.
+// A whole number of bytes, or one followed by K, M, G, T, P or E (powers of 1024; "Ki" and "KiB"
+// are the same, in letters of any case). kInvalidArgument says what is wrong with `text` and how a
+// size looks.
 // "KB" is refused: it means 1000 to one reader and 1024 to the next.
 absl::StatusOr<uint64_t> ParseSize(std::string_view text);
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/ascii.h"
+
 namespace vof {
 namespace {
 
@@ -22,6 +24,24 @@ TEST(ParseSizeTest, ReadsBytesAndUnits) {
   EXPECT_EQ(*ParseSize("18446744073709551615"), UINT64_MAX);
 }
 
+TEST(ParseSizeTest, EveryFormOfAUnitIsTakenInAnyCase) {
+  for (const std::string letter : {"K", "M", "G", "T", "P", "E"}) {
+    const uint64_t expected = *ParseSize("1" + letter);
+    for (const std::string& form : {letter, letter + "i", letter + "I", letter + "iB",
+                                    letter + "ib", letter + "IB", letter + "Ib"}) {
+      for (const std::string& text : {"1" + form, "1" + absl::AsciiStrToLower(form)}) {
+        const auto size = ParseSize(text);
+        ASSERT_TRUE(size.ok()) << size.status();
+        EXPECT_EQ(*size, expected) << text;
+      }
+    }
+    for (const std::string ambiguous : {"B", "b", "iBi", "bi", "ii"}) {
+      EXPECT_FALSE(ParseSize("1" + letter + ambiguous).ok()) << letter << ambiguous;
+    }
+  }
+  EXPECT_EQ(*ParseSize("512b"), 512u);
+}
+
 TEST(ParseSizeTest, RefusesWithReason) {
   const struct {
     const char* text;
@@ -33,6 +53,7 @@ TEST(ParseSizeTest, RefusesWithReason) {
       {" 1", "does not start with a digit"},
       {"1 G", "the unit \" G\" is unknown"},
       {"1KB", "the unit \"KB\" is unknown"},
+      {"1kb", "the unit \"kb\" is unknown"},
       {"1.5G", "the unit \".5G\" is unknown"},
       {"0x10", "the unit \"x10\" is unknown"},
       {"16E", "above 2^64-1"},
