@@ -283,6 +283,15 @@ class FlushDiscardTest(VofTestCase):
         self.ok('flush', self.uri('mem'))
         self.assertEqual(self.json('flush', self.uri('mem'))['flushed'], True)
 
+    def test_nothing_is_flushed_without_a_write_cache(self):
+        arguments = ['--listen', 'tcp://127.0.0.1:0', '--blk',
+                     'name=through,store=memory,size=1M,write_cache=false']
+        with TargetProcess(vof_case.TARGET, arguments) as target:
+            document = self.json('flush', target.uris[0])
+            self.assertEqual((document['flushed'], document['write_cache'],
+                              document['write_cache_known']), (False, False, True))
+            self.assertIn(b'nothing to flush', self.ok('flush', target.uris[0]))
+
     def test_discard_and_zero(self):
         for flags in ([], ['--zero']):
             with self.subTest(flags):
