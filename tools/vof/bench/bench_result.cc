@@ -72,7 +72,6 @@ void BenchResult::Merge(const BenchResult& other) {
   errors += other.errors;
   checked_blocks += other.checked_blocks;
   mismatches += other.mismatches;
-  other_block_bytes = std::max(other_block_bytes, other.other_block_bytes);
   AppendSamples(other.error_samples, &error_samples);
   AppendSamples(other.mismatch_samples, &mismatch_samples);
   elapsed = std::max(elapsed, other.elapsed);
@@ -95,7 +94,7 @@ std::string BenchText(const BenchOptions& options, const BenchResult& result) {
   }
   if (options.verify) {
     absl::StrAppend(&text, "verified ", result.checked_blocks, " blocks, ", result.mismatches,
-                    " of them wrong\n");
+                    " of them wrong", result.mismatches > 0 ? ", which ended it" : "", "\n");
   }
   for (const std::string& sample : result.mismatch_samples) {
     absl::StrAppend(&text, "  ", sample, "\n");

@@ -28,15 +28,12 @@ struct BenchResult {
   uint64_t errors = 0;
   uint64_t checked_blocks = 0;  // with --verify
   uint64_t mismatches = 0;
-  uint64_t other_block_bytes = 0;  // 0, or the size of the blocks that an earlier run has written
   std::vector<std::string> error_samples;
   std::vector<std::string> mismatch_samples;
   Nanoseconds elapsed = 0;  // that was counted: the longest of the queues
   bool interrupted = false;
 
   uint64_t operations() const { return reads.count() + writes.count(); }
-  // Nothing is damaged: none of it can be checked in blocks of this size.
-  bool has_other_blocks() const { return other_block_bytes != 0 && mismatches == checked_blocks; }
   void Merge(const BenchResult& other);
 };
 

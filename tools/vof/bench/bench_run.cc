@@ -38,7 +38,7 @@ class BenchRun {
     }
     Watch(BenchPhase::kMeasure, options_.time);
     StopAndWait();
-    if (options_.verify && options_.access.writes() && !interrupted_) Check();
+    if (options_.verify && options_.access.writes() && !ends_early()) Check();
     return Collect();
   }
 
@@ -77,9 +77,15 @@ class BenchRun {
     }
   }
 
-  // Until `limit` has passed, all workers have ended, or the tick says stop.
+  bool ends_early() const {
+    return interrupted_ || std::any_of(workers_.begin(), workers_.end(),
+                                       [](const auto& worker) { return worker->found_wrong(); });
+  }
+
+  // Until `limit` has passed, all workers have ended, one has found wrong data, or the tick says
+  // stop.
   void Watch(BenchPhase phase, Nanoseconds limit) {
-    if (interrupted_) return;
+    if (ends_early()) return;
     phase_ = phase;
     phase_since_ = MonotonicNow();
     phase_operations_ = Operations();
@@ -90,7 +96,7 @@ class BenchRun {
       lock.unlock();
       interrupted_ = !Tick();
       lock.lock();
-      if (interrupted_) return;
+      if (ends_early()) return;
       const auto left = std::chrono::nanoseconds(limit - elapsed);
       ended_.wait_for(lock, std::min<std::chrono::nanoseconds>(left, kTickInterval),
                       [&] { return running_ == 0; });

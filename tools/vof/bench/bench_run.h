@@ -32,7 +32,7 @@ struct BenchHooks {
 
 // Blocks; not on a reactor's thread. `options.queues` is what the client has. The first histogram
 // alone is 36 KiB, hence the pointer. Failed operations are counted in the result, not an error of
-// the call.
+// the call. The first wrong block of --verify ends it; what is in flight then is still checked.
 std::unique_ptr<BenchResult> RunBench(BlkClient* client, const BenchOptions& options,
                                       const BenchPlan& plan, const BenchHooks& hooks);
 

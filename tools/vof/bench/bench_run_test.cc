@@ -12,6 +12,7 @@
 #include "core/runtime/uri.h"
 #include "tools/common/machine_memory.h"
 #include "tools/vof/bench/loop_target.h"
+#include "tools/vof/bench/stamped_size.h"
 
 namespace vof {
 namespace {
@@ -79,8 +80,11 @@ TEST_F(BenchRunTest, FindsABlockThatSomethingElseWrote) {
   const std::vector<std::byte> other(4096, std::byte{0x77});
   ASSERT_TRUE(client_->Write(40960, other).ok());
   options_.access = *ParseAccess("read");
+  options_.operations.reset();
   const auto result = Run();
-  EXPECT_EQ(result->checked_blocks, 1024u);
+  // It has ended there, and not with its time.
+  EXPECT_LT(result->elapsed, 30 * kNanosecondsPerSecond);
+  EXPECT_FALSE(result->interrupted);
   EXPECT_EQ(result->mismatches, 1u);
   ASSERT_EQ(result->mismatch_samples.size(), 1u);
   EXPECT_EQ(result->mismatch_samples[0].find("offset 40960 "), 0u) << result->mismatch_samples[0];
@@ -92,13 +96,46 @@ TEST_F(BenchRunTest, BlocksOfAnotherSizeAreNoDamage) {
   options_.verify = true;
   Run();
   options_.access = *ParseAccess("read");
+  EXPECT_EQ(CheckStampedSize(client_.get(), options_), absl::OkStatus());
   for (const uint64_t block_bytes : {512, 8192}) {
     options_.block_bytes = block_bytes;
-    options_.operations = 512;
-    const auto result = Run();
-    EXPECT_TRUE(result->has_other_blocks()) << block_bytes;
-    EXPECT_EQ(result->other_block_bytes, 4096u);
+    const absl::Status other = CheckStampedSize(client_.get(), options_);
+    EXPECT_TRUE(absl::IsInvalidArgument(other)) << other;
+    EXPECT_NE(other.message().find("--bs 4K"), absl::string_view::npos) << other;
+    options_.access = *ParseAccess("write");  // which replaces them
+    EXPECT_EQ(CheckStampedSize(client_.get(), options_), absl::OkStatus());
+    options_.access = *ParseAccess("read");
   }
+}
+
+TEST_F(BenchRunTest, ADamagedHeaderIsNoOtherBlockSize) {
+  options_.access = *ParseAccess("write");
+  options_.operations = 1024;
+  options_.verify = true;
+  Run();
+  options_.access = *ParseAccess("read");
+  std::vector<std::byte> block(4096);
+  ASSERT_TRUE(client_->Read(0, block).ok());
+  block[29] = std::byte{0x20};  // of the size: 8 KiB
+  ASSERT_TRUE(client_->Write(0, block).ok());
+  EXPECT_EQ(CheckStampedSize(client_.get(), options_), absl::OkStatus());
+  EXPECT_GT(Run()->mismatches, 0u);
+}
+
+TEST_F(BenchRunTest, WritingEndsWithTheFirstWrongBlock) {
+  options_.access = *ParseAccess("randrw", 50);
+  options_.verify = true;
+  options_.operations.reset();
+  bool damaged = false;
+  // Somebody else writes to the disk that is measured.
+  const std::vector<std::byte> other(4 << 20, std::byte{0x77});
+  const auto result = Run([&](BenchPhase, uint64_t, Nanoseconds) {
+    if (!damaged) damaged = client_->Write(0, other).ok();
+    return true;
+  });
+  EXPECT_TRUE(damaged);
+  EXPECT_GT(result->mismatches, 0u);
+  EXPECT_LT(result->elapsed, 30 * kNanosecondsPerSecond);
 }
 
 TEST_F(BenchRunTest, ADiskLargerThanTheMachineIsRefused) {

@@ -194,13 +194,15 @@ void BenchWorker::Check(const Slot& slot) {
         slot.data);
   } else if (!options_.access.writes()) {
     error = CheckStampOfAnyRun(offset_bytes, slot.data);
-    if (error == StampError::kBlockBytes) result_.other_block_bytes = StampedBytes(slot.data);
   } else {
     return;  // not written yet: nobody knows what should be there
   }
   ++result_.checked_blocks;
   if (error == StampError::kNone) return;
   ++result_.mismatches;
+  // More writes would only cover up what went wrong.
+  stopping_ = true;
+  found_wrong_.store(true, std::memory_order_relaxed);
   if (result_.mismatch_samples.size() == BenchResult::kMaxSamples) return;
   result_.mismatch_samples.push_back(absl::StrCat("offset ", offset_bytes, " ",
                                                   std::string(StampErrorText(error)), " (",

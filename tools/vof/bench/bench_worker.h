@@ -52,6 +52,8 @@ class BenchWorker {
   BlkClientQueue* queue() const { return queue_; }
   // Completed since Start, for progress. Any thread.
   uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
+  // With --verify: a block held wrong data, which has stopped this worker. Any thread.
+  bool found_wrong() const { return found_wrong_.load(std::memory_order_relaxed); }
   const BenchResult& result() const { return result_; }
   // While it runs, on the reactor's thread: what was counted by now, and the operations that are
   // not answered yet.
@@ -105,6 +107,7 @@ class BenchWorker {
   uint64_t next_check_ = 0;  // block
   MonotonicTime measuring_since_ = 0;
   std::atomic<uint64_t> operations_{0};
+  std::atomic<bool> found_wrong_{false};
   BenchResult result_;
 };
 

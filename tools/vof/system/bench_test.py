@@ -79,6 +79,14 @@ class BenchTest(VofTestCase):
         self.assertGreater(result['verify']['mismatches'], 0)
         self.assertIn('no stamp', result['verify']['mismatch_samples'][0])
 
+    def test_wrong_data_end_it_before_its_time(self):
+        for access in ('randread', 'read'):
+            result = self.json_of_failure(vof_case.DATA_DIFFER, 'bench', '--rw', access, '--verify',
+                                          '--time', '1m', '--size', '8M', self.uri('null'))
+            self.assertFalse(result['interrupted'])
+            self.assertLess(result['elapsed_s'], 30)
+            self.assertGreater(result['verify']['mismatches'], 0)
+
     def test_verify_reads_what_another_run_wrote(self):
         self.bench('--rw', 'write', '--verify', '--size', '4M', '--ops', '1024', '--bs', '4K',
                    self.uri('mem'))
@@ -133,8 +141,9 @@ class BenchTest(VofTestCase):
         self.bench('--rw', 'write', '--verify', '--ops', '256', '--size', '1M', self.uri('mem'))
         for size in ('8K', '1K'):
             document = self.json_of_failure(
-                vof_case.USAGE, 'bench', '--rw', 'read', '--verify', '--ops', '100', '--size', '1M',
-                '--bs', size, self.uri('mem'))
+                vof_case.USAGE, 'bench', '--rw', 'randread', '--verify', '--time', '1h', '--size',
+                '1M', '--bs', size, self.uri('mem'))
+            self.assertEqual(list(document), ['error'])
             for part in ('was written with blocks of 4096 bytes', '--bs 4K'):
                 self.assertIn(part, document['error']['message'])
         self.bench('--rw', 'read', '--verify', '--ops', '256', '--size', '1M', self.uri('mem'))

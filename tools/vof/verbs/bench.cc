@@ -17,6 +17,7 @@
 #include "tools/vof/bench/bench_result.h"
 #include "tools/vof/bench/bench_run.h"
 #include "tools/vof/bench/loop_target.h"
+#include "tools/vof/bench/stamped_size.h"
 #include "tools/vof/device/open_device.h"
 #include "tools/vof/shell/interrupt.h"
 #include "tools/vof/shell/progress.h"
@@ -123,12 +124,6 @@ class BenchWatcher {
 
 // What the program ends with when the figures are printed.
 absl::Status Verdict(const BenchOptions& options, const BenchResult& result, BlkClient* client) {
-  if (result.has_other_blocks()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.uri, " was written with blocks of ", result.other_block_bytes,
-                     " bytes, and can only be checked in the same: --bs ",
-                     FormatSize(result.other_block_bytes)));
-  }
   if (result.mismatches > 0) {
     return DataDifferError(absl::StrCat(
         options.uri, ": ", result.mismatches, " of ", result.checked_blocks,
@@ -150,6 +145,7 @@ absl::Status Verdict(const BenchOptions& options, const BenchResult& result, Blk
 absl::Status Measure(BlkClient* client, const BenchOptions& options, VerbContext* context) {
   const absl::StatusOr<BenchPlan> plan = PlanBench(options, DeviceOf(client->info()));
   if (!plan.ok()) return plan.status();
+  if (const absl::Status other = CheckStampedSize(client, options); !other.ok()) return other;
   const bool data_of_somebody = client->device().uri().scheme != "loop";
   if (options.access.writes() && data_of_somebody) {
     context->output.Note(absl::StrCat("overwriting the first ",
