@@ -275,6 +275,27 @@ class CopyTest(VofTestCase):
             self.assertEqual(self.content(image), b'z' * MIB)
         self.ok('copy', '-q', self.uri('small'), image)
 
+    def test_a_file_that_a_target_writes_is_no_source(self):
+        image = self.path('served', b'z' * MIB)
+        for read_only in ('false', 'true'):
+            with TargetProcess(vof_case.TARGET, [
+                    '--listen', 'tcp://127.0.0.1:0', '--blk',
+                    f'name=f,store=file,path={image},read_only={read_only}']) as target:
+                for arguments, stdin in ((['copy', image, self.uri('mem')], os.devnull),
+                                         (['write', '--input', image, self.uri('mem')], os.devnull),
+                                         (['write', self.uri('mem')], image),
+                                         (['copy', image, target.uris[0]], os.devnull)):
+                    if read_only == 'true' and target.uris[0] in arguments:
+                        continue
+                    with open(stdin, 'rb') as file:
+                        done = subprocess.run([vof_case.VOF, *arguments], stdin=file, timeout=60,
+                                              capture_output=True, check=False)
+                    if read_only == 'true':
+                        self.assertEqual(done.returncode, vof_case.OK, done.stderr)
+                    else:
+                        self.assertEqual(done.returncode, vof_case.FAILED, arguments)
+                        self.assertIn(b'may change while it is read', done.stderr)
+
 
 class FlushDiscardTest(VofTestCase):
     """flush and discard."""

@@ -62,6 +62,16 @@ absl::Status LockForWriting(const UniqueFd& fd, const std::string& path) {
       "to the device that serves it, or end that program first"));
 }
 
+// The lock that a target takes on what it serves read-only.
+absl::Status LockForReading(const UniqueFd& fd, const std::string& path) {
+  if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return absl::OkStatus();
+  return absl::UnknownError(absl::StrCat(
+      path,
+      " may change while it is read: a target serves it, or another copy writes it (its lock is "
+      "held); nothing was written: read from the device that serves it, or end that program "
+      "first"));
+}
+
 // Makes it `size_bytes` of zeros and returns 0, or an errno. That the size is possible is found out
 // before anything is lost.
 int Empty(const UniqueFd& fd, uint64_t size_bytes) {
@@ -96,6 +106,24 @@ absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenForReading(
   }
   return std::unique_ptr<FileEndpoint>(
       new FileEndpoint(path, std::move(fd), shape->size_bytes, shape->is_block_device));
+}
+
+absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenUnchanging(
+    const std::string& path) {
+  auto file = OpenForReading(path);
+  if (!file.ok()) return file;
+  if (const absl::Status locked = LockForReading((*file)->fd_, path); !locked.ok()) return locked;
+  return file;
+}
+
+absl::StatusOr<UniqueFd> HoldUnchanging(int fd, const std::string& name) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || !(S_ISREG(info.st_mode) || S_ISBLK(info.st_mode))) return UniqueFd();
+  // A lock belongs to an opening, and that of `fd` is shared with whoever has opened it.
+  UniqueFd own(open(absl::StrCat("/proc/self/fd/", fd).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!own.ok()) return UniqueFd();
+  if (const absl::Status locked = LockForReading(own, name); !locked.ok()) return locked;
+  return own;
 }
 
 absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::Create(const std::string& path,

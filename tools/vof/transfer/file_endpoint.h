@@ -22,6 +22,10 @@ class FileEndpoint final : public Endpoint {
  public:
   // Regular files and block devices; anything else is an error.
   static absl::StatusOr<std::unique_ptr<FileEndpoint>> OpenForReading(const std::string& path);
+  // The same, of what nobody writes meanwhile: what a target serves is refused, unless it serves it
+  // read-only, and so is what another copy writes. Whoever wants to write it is refused in turn
+  // (flock) while the endpoint lives.
+  static absl::StatusOr<std::unique_ptr<FileEndpoint>> OpenUnchanging(const std::string& path);
   // A regular file is created or truncated and gets `size_bytes`. A block device is opened as it is
   // and must have room for them (kOutOfRange, naming both sizes). What a target serves, or another
   // copy writes, is refused as it is; the endpoint holds the same lock (flock) while it lives.
@@ -54,6 +58,10 @@ class FileEndpoint final : public Endpoint {
   const uint64_t size_bytes_;
   const bool is_block_device_;
 };
+
+// A descriptor that keeps writers away as OpenUnchanging does, for a file that is open already: of
+// the file behind `fd`, for people called `name`. Nothing to hold when it is no file.
+absl::StatusOr<UniqueFd> HoldUnchanging(int fd, const std::string& name);
 
 // Whether both name one existing file, whose creation would destroy the source.
 bool IsSameFile(const std::string& a, const std::string& b);

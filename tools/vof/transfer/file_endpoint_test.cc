@@ -119,6 +119,24 @@ TEST(FileEndpointTest, FileInUseStaysAsItIs) {
   EXPECT_EQ(FileEndpoint::Create(path, 1).status(), absl::OkStatus());
 }
 
+TEST(FileEndpointTest, FileThatOthersWriteIsNoSource) {
+  const std::string path = TestPath("served");
+  WriteFile(path, std::string(10'000, 'x'));
+  const UniqueFd target(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const UniqueFd input(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(flock(target.get(), LOCK_EX), 0);
+  for (const absl::Status& refused : {FileEndpoint::OpenUnchanging(path).status(),
+                                      HoldUnchanging(input.get(), "standard input").status()}) {
+    EXPECT_NE(refused.message().find("may change while it is read"), std::string::npos) << refused;
+  }
+  EXPECT_EQ(FileEndpoint::OpenForReading(path).status(), absl::OkStatus());
+  ASSERT_EQ(flock(target.get(), LOCK_SH), 0);
+  EXPECT_EQ(HoldUnchanging(input.get(), "standard input").status(), absl::OkStatus());
+  const auto source = FileEndpoint::OpenUnchanging(path);
+  ASSERT_EQ(source.status(), absl::OkStatus());
+  EXPECT_NE(flock(target.get(), LOCK_EX | LOCK_NB), 0);  // while it is read
+}
+
 TEST(FileEndpointTest, FileThatIsWrittenIsLocked) {
   const std::string path = TestPath("written");
   const UniqueFd target(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

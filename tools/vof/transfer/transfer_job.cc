@@ -30,6 +30,7 @@ struct Side {
   std::string name;
   std::unique_ptr<Endpoint> endpoint;
   UniqueFd pipe;
+  UniqueFd lock{};  // of a file behind `pipe`
 
   bool is_pipe() const { return endpoint == nullptr; }
 };
@@ -55,12 +56,17 @@ absl::StatusOr<Side> SideOf(const Location& location,
 absl::StatusOr<Side> OpenSource(const Location& location, const DeviceOpener& open_device) {
   if (location.is_uri()) return SideOf(location, open_device(location.text, OpenMode::kRead));
   if (location.kind == LocationKind::kStandard) {
-    return OpenPipe("standard input", UniqueFd(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)));
+    auto input = OpenPipe("standard input", UniqueFd(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)));
+    if (!input.ok()) return input;
+    auto lock = HoldUnchanging(input->pipe.get(), input->name);
+    if (!lock.ok()) return lock.status();
+    input->lock = *std::move(lock);
+    return input;
   }
   if (IsPipeLike(location.text)) {
     return OpenPipe(location.text, UniqueFd(open(location.text.c_str(), O_RDONLY | O_CLOEXEC)));
   }
-  return SideOf(location, FileEndpoint::OpenForReading(location.text));
+  return SideOf(location, FileEndpoint::OpenUnchanging(location.text));
 }
 
 absl::StatusOr<Side> OpenDestination(const Location& location, const DeviceOpener& open_device,
