@@ -119,6 +119,21 @@ class InterruptTest(VofTestCase):
                 self.assertLess(document['bytes'], 4 << 50)
                 self.assertIn('interrupted', document['error']['message'])
 
+    def test_part_of_a_copy_does_not_look_like_all_of_it(self):
+        arguments = ['--listen', 'tcp://127.0.0.1:0', '--blk', 'name=n,store=null,size=1T']
+        with TargetProcess(vof_case.TARGET, arguments) as target:
+            for verb in (['copy', target.uris[0]], ['read', target.uris[0], '--output']):
+                for which in (signal.SIGINT, signal.SIGKILL):
+                    output = self.path('out', b'x' * MIB)
+                    process = self.start(*verb, output)
+                    time.sleep(2)
+                    process.send_signal(which)
+                    _, error = process.communicate(timeout=vof_case.TIMEOUT_S)
+                    self.assertLess(os.stat(output).st_size, 1 << 40)
+                    if which == signal.SIGINT:
+                        self.assertEqual(process.returncode, vof_case.FAILED, error)
+                        self.assertIn(f'{output} is incomplete: it was cut', error.decode())
+
     def test_verify_says_how_far_it_came(self):
         arguments = ['--listen', 'tcp://127.0.0.1:0']
         for name in 'ab':

@@ -53,6 +53,9 @@ class Endpoint {
   virtual absl::Status Zero(uint64_t offset_bytes, uint64_t size_bytes) = 0;
   // What was written is durable when this returns.
   virtual absl::Status Flush() = 0;
+  // After a failure, instead of Flush: cuts what was made for this work to its first `size_bytes`,
+  // so that nobody takes it for complete. False: nothing was cut, as with what was there before.
+  virtual bool CutTo(uint64_t /*size_bytes*/) { return false; }
 };
 
 }  // namespace vof

@@ -72,12 +72,11 @@ absl::Status LockForReading(const UniqueFd& fd, const std::string& path) {
       "first"));
 }
 
-// Makes it `size_bytes` of zeros and returns 0, or an errno. That the size is possible is found out
-// before anything is lost.
+// Makes it empty and returns 0, or an errno. That `size_bytes` are possible is found out before
+// anything is lost.
 int Empty(const UniqueFd& fd, uint64_t size_bytes) {
   const auto size = static_cast<off_t>(size_bytes);
-  const bool emptied = ftruncate(fd.get(), size) == 0 && ftruncate(fd.get(), 0) == 0 &&
-                       ftruncate(fd.get(), size) == 0;
+  const bool emptied = ftruncate(fd.get(), size) == 0 && ftruncate(fd.get(), 0) == 0;
   return emptied ? 0 : errno;
 }
 
@@ -105,7 +104,8 @@ absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenForReading(
                      path, " | vof write URI"));
   }
   return std::unique_ptr<FileEndpoint>(
-      new FileEndpoint(path, std::move(fd), shape->size_bytes, shape->is_block_device));
+      new FileEndpoint(path, std::move(fd), shape->size_bytes,
+                       shape->is_block_device ? Kind::kBlockDevice : Kind::kOpened));
 }
 
 absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::OpenUnchanging(
@@ -144,7 +144,8 @@ absl::StatusOr<std::unique_ptr<FileEndpoint>> FileEndpoint::Create(const std::st
     return SizeError(path, size_bytes, error);
   }
   return std::unique_ptr<FileEndpoint>(
-      new FileEndpoint(path, std::move(fd), size_bytes, shape->is_block_device));
+      new FileEndpoint(path, std::move(fd), size_bytes,
+                       shape->is_block_device ? Kind::kBlockDevice : Kind::kCreated));
 }
 
 absl::StatusOr<Extent> FileEndpoint::ExtentAt(uint64_t offset_bytes) {
@@ -190,7 +191,7 @@ absl::Status FileEndpoint::Write(uint64_t offset_bytes, std::span<const std::byt
 }
 
 absl::Status FileEndpoint::Zero(uint64_t offset_bytes, uint64_t size_bytes) {
-  if (!is_block_device_) return absl::OkStatus();
+  if (kind_ != Kind::kBlockDevice) return absl::OkStatus();
   const int result = fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                static_cast<off_t>(offset_bytes), static_cast<off_t>(size_bytes));
   if (result == 0) return absl::OkStatus();
@@ -211,8 +212,16 @@ absl::Status FileEndpoint::WriteZeroBytes(uint64_t offset_bytes, uint64_t size_b
 }
 
 absl::Status FileEndpoint::Flush() {
+  // Nothing was written behind the last data.
+  if (kind_ == Kind::kCreated && ftruncate(fd_.get(), static_cast<off_t>(size_bytes_)) != 0) {
+    return SizeError(path_, size_bytes_, errno);
+  }
   if (fdatasync(fd_.get()) != 0) return FileError("flush", path_, errno);
   return absl::OkStatus();
+}
+
+bool FileEndpoint::CutTo(uint64_t size_bytes) {
+  return kind_ == Kind::kCreated && ftruncate(fd_.get(), static_cast<off_t>(size_bytes)) == 0;
 }
 
 bool IsSameFile(const std::string& a, const std::string& b) {

@@ -5,8 +5,8 @@
 //   auto image = FileEndpoint::OpenForReading("disk.img");
 //   auto copy = FileEndpoint::Create("copy.img", (*image)->size_bytes());   // created or truncated
 //
-// Holes of a file that is read are found with SEEK_DATA and SEEK_HOLE; a created file begins as one
-// hole.
+// Holes of a file that is read are found with SEEK_DATA and SEEK_HOLE. A created file begins empty
+// and grows with what is written: however the program ends, no part of a copy has the size of all.
 #ifndef VOF_TOOLS_VOF_TRANSFER_FILE_ENDPOINT_H_
 #define VOF_TOOLS_VOF_TRANSFER_FILE_ENDPOINT_H_
 
@@ -26,7 +26,8 @@ class FileEndpoint final : public Endpoint {
   // read-only, and so is what another copy writes. Whoever wants to write it is refused in turn
   // (flock) while the endpoint lives.
   static absl::StatusOr<std::unique_ptr<FileEndpoint>> OpenUnchanging(const std::string& path);
-  // A regular file is created or truncated and gets `size_bytes`. A block device is opened as it is
+  // A regular file is created or truncated and gets `size_bytes`, which must be possible, with
+  // Flush. A block device is opened as it is
   // and must have room for them (kOutOfRange, naming both sizes). What a target serves, or another
   // copy writes, is refused as it is; the endpoint holds the same lock (flock) while it lives.
   static absl::StatusOr<std::unique_ptr<FileEndpoint>> Create(const std::string& path,
@@ -42,21 +43,22 @@ class FileEndpoint final : public Endpoint {
   absl::Status Write(uint64_t offset_bytes, std::span<const std::byte> data) override;
   // Every range is written or zeroed once: nothing to do in a file that began as a hole.
   absl::Status Zero(uint64_t offset_bytes, uint64_t size_bytes) override;
+  // A created file has its size from here on.
   absl::Status Flush() override;
+  bool CutTo(uint64_t size_bytes) override;
 
  private:
-  FileEndpoint(std::string path, UniqueFd fd, uint64_t size_bytes, bool is_block_device)
-      : path_(std::move(path)),
-        fd_(std::move(fd)),
-        size_bytes_(size_bytes),
-        is_block_device_(is_block_device) {}
+  enum class Kind : uint8_t { kOpened, kCreated, kBlockDevice };
+
+  FileEndpoint(std::string path, UniqueFd fd, uint64_t size_bytes, Kind kind)
+      : path_(std::move(path)), fd_(std::move(fd)), size_bytes_(size_bytes), kind_(kind) {}
 
   absl::Status WriteZeroBytes(uint64_t offset_bytes, uint64_t size_bytes);
 
   const std::string path_;
   const UniqueFd fd_;
   const uint64_t size_bytes_;
-  const bool is_block_device_;
+  const Kind kind_;
 };
 
 // A descriptor that keeps writers away as OpenUnchanging does, for a file that is open already: of

@@ -30,7 +30,7 @@ TEST(FileEndpointTest, CreateTruncatesAndSizes) {
   auto file = FileEndpoint::Create(path, 5001);
   ASSERT_EQ(file.status(), absl::OkStatus());
   EXPECT_EQ((*file)->size_bytes(), 5001u);
-  EXPECT_EQ(std::filesystem::file_size(path), 5001u);
+  EXPECT_EQ(std::filesystem::file_size(path), 0u);
   const std::vector<std::byte> data(100, std::byte{'a'});
   ASSERT_EQ((*file)->Write(4901, data), absl::OkStatus());
   ASSERT_EQ((*file)->Zero(0, 4901), absl::OkStatus());
@@ -42,6 +42,24 @@ TEST(FileEndpointTest, CreateTruncatesAndSizes) {
   ASSERT_EQ((*again)->Read(0, back), absl::OkStatus());
   EXPECT_EQ(back[4900], std::byte{0});
   EXPECT_EQ(back[4901], std::byte{'a'});
+}
+
+TEST(FileEndpointTest, CreatedFileHasItsSizeWhenItIsComplete) {
+  const std::string path = TestPath("grows");
+  std::filesystem::remove(path);
+  auto file = FileEndpoint::Create(path, 10'000);
+  ASSERT_EQ(file.status(), absl::OkStatus());
+  const std::vector<std::byte> data(1000, std::byte{'a'});
+  ASSERT_EQ((*file)->Write(0, data), absl::OkStatus());
+  ASSERT_EQ((*file)->Write(4000, data), absl::OkStatus());
+  EXPECT_EQ(std::filesystem::file_size(path), 5000u);
+  EXPECT_TRUE((*file)->CutTo(1000));
+  EXPECT_EQ(std::filesystem::file_size(path), 1000u);
+  ASSERT_EQ((*file)->Flush(), absl::OkStatus());
+  EXPECT_EQ(std::filesystem::file_size(path), 10'000u);
+
+  auto source = FileEndpoint::OpenForReading(path);
+  EXPECT_FALSE((*source)->CutTo(0));  // not its own
 }
 
 TEST(FileEndpointTest, ASizeThatCannotBeChangesNothing) {

@@ -210,14 +210,18 @@ std::unique_ptr<PieceSink> MakeSink(const TransferJob& job, const Opened& opened
                                         job.pad_last_block ? LastBlock::kPad : LastBlock::kRefuse);
 }
 
-// What is there after a failure.
-std::string HowFar(const TransferCounts& counts, const Location& to,
-                   const std::string& destination) {
+// What is there after a failure. `is_cut`: nothing is behind the first bytes.
+std::string HowFar(const TransferCounts& counts, const Location& to, const std::string& destination,
+                   bool is_cut) {
   // A file is new or truncated by now.
   if (!counts.touched && to.is_uri()) return "nothing was written";
   if (counts.all_moved) {
     return absl::StrCat("all ", Bytes(counts.bytes), " are written, but may not be durable in ",
                         destination);
+  }
+  if (is_cut) {
+    return absl::StrCat("the first ", Bytes(counts.prefix_bytes), " are written, not flushed; ",
+                        destination, " is incomplete: it was cut to them");
   }
   const uint64_t behind_bytes = counts.bytes - counts.prefix_bytes;
   if (counts.prefix_bytes == 0) {
@@ -268,11 +272,13 @@ absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
   const absl::Status moved = RunTransfer(source.get(), sink.get(), options, &summary->counts);
   summary->elapsed = MonotonicNow() - started;
   if (moved.ok()) return CheckLength(*opened, summary->counts);
+  const bool is_cut = !summary->counts.all_moved && !opened->destination.is_pipe() &&
+                      opened->destination.endpoint->CutTo(summary->counts.prefix_bytes);
   // Copied, not made anew: what the initiator attached says which exit code fits.
-  absl::Status failed(
-      moved.code(),
-      absl::StrCat(moved.message(), " (",
-                   HowFar(summary->counts, job.destination, opened->destination.name), ")"));
+  absl::Status failed(moved.code(), absl::StrCat(moved.message(), " (",
+                                                 HowFar(summary->counts, job.destination,
+                                                        opened->destination.name, is_cut),
+                                                 ")"));
   moved.ForEachPayload(
       [&](absl::string_view url, const absl::Cord& payload) { failed.SetPayload(url, payload); });
   return failed;
