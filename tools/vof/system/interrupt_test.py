@@ -192,6 +192,20 @@ class InterruptTest(VofTestCase):
                 self.assertIn(b'(interrupted)', out)
                 self.assertIn(b'IOPS', out)
 
+    def test_data_that_nobody_reads_are_told(self):
+        for verb in (['read', self.uri('null')], ['copy', self.uri('null'), '-']):
+            process = self.start(*verb)
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.stderr.readline().decode(), f'vof {verb[0]}: interrupted, waiting '
+                             'for the reader of standard output; once more ends at once\n')
+            time.sleep(0.5)  # else it is the same signal
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(vof_case.TIMEOUT_S), vof_case.FAILED)
+            self.assertEqual(process.stderr.readline().decode(), f'vof {verb[0]}: error: interrupted\n')
+            process.stdout.close()
+            process.stderr.close()
+
     def test_a_reader_that_stands_still_does_not_keep_it(self):
         read_end, write_end = os.pipe()
         os.set_blocking(write_end, False)

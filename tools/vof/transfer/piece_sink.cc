@@ -63,9 +63,13 @@ absl::Status PipeSink::Put(const Piece& piece, std::span<const std::byte> data) 
   turn_.wait(lock, [&] { return stopped_ || next_sequence_ == piece.sequence; });
   if (stopped_) return absl::CancelledError("stopped");
   touched_ = true;
-  // The lock is held while writing: nobody else can have a turn.
+  // Not under the lock, or Stop() would wait for the reader. Nobody else has a turn meanwhile.
+  lock.unlock();
+  writing_ = true;
   const absl::Status written = piece.is_hole ? WriteZeros(piece.size_bytes) : WriteAll(data);
+  writing_ = false;
   if (!written.ok()) return written;
+  lock.lock();
   ++next_sequence_;
   turn_.notify_all();
   return absl::OkStatus();

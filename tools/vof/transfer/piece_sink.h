@@ -33,6 +33,8 @@ class PieceSink {
   virtual void Stop() = 0;
   // Of Put's bytes, those that were not stored because they are zeros.
   virtual uint64_t zero_bytes() const = 0;
+  // A Put waits for somebody who reads what it writes; any thread.
+  virtual bool waits_for_reader() const { return false; }
   // Something may have been written, even if every Put failed.
   virtual bool touched() const = 0;
 };
@@ -80,8 +82,10 @@ class PipeSink final : public PieceSink {
 
   absl::Status Put(const Piece& piece, std::span<const std::byte> data) override;
   absl::Status Finish() override { return absl::OkStatus(); }
+  // What waits for its turn; a write that nobody reads goes on waiting.
   void Stop() override;
   uint64_t zero_bytes() const override { return 0; }
+  bool waits_for_reader() const override { return writing_; }
   bool touched() const override { return touched_; }
 
  private:
@@ -95,6 +99,7 @@ class PipeSink final : public PieceSink {
   std::condition_variable turn_;
   uint64_t next_sequence_ = 0;
   bool stopped_ = false;
+  std::atomic<bool> writing_ = false;
   std::atomic<bool> touched_ = false;
 };
 

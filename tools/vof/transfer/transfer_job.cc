@@ -261,7 +261,6 @@ absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
   }
   const uint64_t total_bytes = opened->size_bytes == kUnknownSize ? 0 : opened->size_bytes;
   const MonotonicTime started = MonotonicNow();
-  options.on_slow_stop = hooks.on_slow_stop;
   if (hooks.tick) {
     options.tick = [&](uint64_t done_bytes) {
       return hooks.tick(done_bytes, total_bytes, MonotonicNow() - started);
@@ -269,6 +268,11 @@ absl::Status RunTransferJob(const TransferJob& job, const TransferHooks& hooks,
   }
   const std::unique_ptr<PieceSource> source = MakeSource(job, *opened, options.limits);
   const std::unique_ptr<PieceSink> sink = MakeSink(job, *opened);
+  if (hooks.on_slow_stop) {
+    options.on_slow_stop = [&](int num_pieces) {
+      hooks.on_slow_stop(num_pieces, sink->waits_for_reader());
+    };
+  }
   const absl::Status moved = RunTransfer(source.get(), sink.get(), options, &summary->counts);
   summary->elapsed = MonotonicNow() - started;
   if (moved.ok()) return CheckLength(*opened, summary->counts);

@@ -50,8 +50,8 @@ struct TransferHooks {
   std::function<void()> on_open;
   // Called now and then while bytes move; `total_bytes` 0: not known. False stops. May be empty.
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes, Nanoseconds elapsed)> tick;
-  // As in TransferOptions.
-  std::function<void(int num_pieces)> on_slow_stop = {};
+  // As in TransferOptions. `waits_for_reader`: of the destination, a pipe that nobody empties.
+  std::function<void(int num_pieces, bool waits_for_reader)> on_slow_stop = {};
 };
 
 // kInvalidArgument: offset or size do not fit the source or the blocks of the destination, or both

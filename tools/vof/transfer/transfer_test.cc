@@ -179,6 +179,30 @@ TEST(TransferTest, ReaderThatGoesAwayStopsAllWorkers) {
   EXPECT_EQ(moved.message(), "the reader of standard output went away");
 }
 
+TEST(TransferTest, StopDoesNotWaitForTheReader) {
+  FakeEndpoint from(1 << 20);
+  std::fill(from.bytes().begin(), from.bytes().end(), std::byte{5});
+  Pipe pipe = MakePipe();
+  RangeSource source(&from, {.size_bytes = from.size_bytes()}, kSmallPieces);
+  PipeSink sink("standard output", pipe.write.get());
+  bool waited_for_reader = false;
+  const TransferOptions options = {.depth = 4,
+                                   .limits = kSmallPieces,
+                                   .tick = [](uint64_t) { return false; },
+                                   .on_slow_stop =
+                                       [&](int num_pieces) {
+                                         EXPECT_EQ(num_pieces, 1);
+                                         waited_for_reader = sink.waits_for_reader();
+                                         pipe.read = UniqueFd();
+                                       }};
+  signal(SIGPIPE, SIG_IGN);
+  TransferCounts counts;
+  const absl::Status moved = RunTransfer(&source, &sink, options, &counts);
+  EXPECT_EQ(moved.code(), absl::StatusCode::kCancelled) << moved;
+  EXPECT_TRUE(waited_for_reader);
+  EXPECT_FALSE(sink.waits_for_reader());
+}
+
 TEST(TransferTest, TickStopsAReaderThatWaits) {
   Pipe pipe = MakePipe();  // nobody writes
   FakeEndpoint to(4096);

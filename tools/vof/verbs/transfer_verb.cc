@@ -83,7 +83,14 @@ absl::Status RunTransferVerb(std::string_view done_word, const TransferJob& job,
       {.open_device = open_device,
        .on_open = [&] { interrupt = std::make_unique<InterruptWatch>(&context->interrupts); },
        .tick = tick,
-       .on_slow_stop = [&](int num_pieces) { NoteSlowStop(num_pieces, &progress, &output); }},
+       .on_slow_stop =
+           [&](int num_pieces, bool waits_for_reader) {
+             if (!waits_for_reader) return NoteSlowStop(num_pieces, &progress, &output);
+             progress.Clear();
+             output.Note(absl::StrCat("interrupted, waiting for the reader of ",
+                                      to_stdout ? "standard output" : job.destination.text,
+                                      "; once more ends at once"));
+           }},
       &summary);
   progress.Clear();
   if (to_stdout) return moved;
