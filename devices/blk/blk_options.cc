@@ -34,10 +34,10 @@ absl::Status CheckRange(const char* name, uint64_t value, uint64_t max) {
 
 absl::Status ValidateBlkSize(uint64_t size_bytes, uint32_t block_size_bytes) {
   if (size_bytes == 0) return absl::InvalidArgumentError("the disk size is 0 bytes");
-  if (size_bytes % block_size_bytes != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("the disk size of ", size_bytes,
-                                                   " bytes is not a multiple of the block size of ",
-                                                   block_size_bytes, " bytes"));
+  if (const uint64_t rest_bytes = size_bytes % block_size_bytes; rest_bytes != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the disk size of ", size_bytes, " bytes is not a multiple of the block size of ",
+        block_size_bytes, " bytes; the next one is ", size_bytes - rest_bytes + block_size_bytes));
   }
   return absl::OkStatus();
 }

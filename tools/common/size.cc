@@ -60,6 +60,12 @@ std::string FormatSize(uint64_t size_bytes) {
   return text;
 }
 
+std::string ExactSize(uint64_t size_bytes) {
+  std::string text = FormatSize(size_bytes);
+  if (kUnitLetters.find(text.back()) == std::string_view::npos) text += " bytes";
+  return text;
+}
+
 std::string HumanSize(uint64_t size_bytes) {
   if (size_bytes < 1024) return absl::StrCat(size_bytes, " B");
   double value = static_cast<double>(size_bytes);

@@ -5,6 +5,7 @@
 //   ParseSize("64M")        -> 67108864
 //   ParseSize("1048576")    -> 1048576
 //   FormatSize(67108864)    -> "64M"       exact: ParseSize reads it back
+//   ExactSize(3000)         -> "3000 bytes"  the same, for messages
 //   HumanSize(1610612736)   -> "1.5 GiB"   rounded, for people
 //
 // Pure; any thread.
@@ -31,6 +32,9 @@ absl::StatusOr<uint64_t> ParseSize(std::string_view text);
 
 // The shortest text that ParseSize reads back as exactly `size_bytes`.
 std::string FormatSize(uint64_t size_bytes);
+
+// The same for messages, where a bare number would lack its unit: "64M", "3000 bytes".
+std::string ExactSize(uint64_t size_bytes);
 
 // At most four significant digits and a unit: "512 B", "1.5 GiB".
 std::string HumanSize(uint64_t size_bytes);

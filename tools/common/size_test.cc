@@ -80,6 +80,12 @@ TEST(FormatSizeTest, IsReadBackExactly) {
   }
 }
 
+TEST(ExactSizeTest, AlwaysHasAUnit) {
+  EXPECT_EQ(ExactSize(0), "0 bytes");
+  EXPECT_EQ(ExactSize(3000), "3000 bytes");
+  EXPECT_EQ(ExactSize(64u << 20), "64M");
+}
+
 TEST(HumanSizeTest, Rounds) {
   EXPECT_EQ(HumanSize(0), "0 B");
   EXPECT_EQ(HumanSize(1023), "1023 B");

@@ -166,8 +166,8 @@ void CheckMostBytes(const Setting<uint64_t>& size, const char* name, uint64_t mo
                     SettingErrors* errors) {
   if (size.value <= most_bytes) return;
   errors->push_back(
-      {size.where, absl::StrCat(name, " is ", FormatSize(size.value), "; it must be between 0 and ",
-                                FormatSize(most_bytes))});
+      {size.where, absl::StrCat(name, " is ", ExactSize(size.value), "; it must be between 0 and ",
+                                ExactSize(most_bytes))});
 }
 
 void CheckLimits(const TargetConfig& config, SettingErrors* errors) {
@@ -180,7 +180,7 @@ void CheckLimits(const TargetConfig& config, SettingErrors* errors) {
   if (config.pool_bytes.value < kMinPoolBytes || config.pool_bytes.value > kMaxPoolBytes) {
     errors->push_back(
         {config.pool_bytes.where,
-         absl::StrCat("the pool of a reactor is ", FormatSize(config.pool_bytes.value),
+         absl::StrCat("the pool of a reactor is ", ExactSize(config.pool_bytes.value),
                       "; it must be between ", FormatSize(kMinPoolBytes),
                       " (room for the largest requests) and ", FormatSize(kMaxPoolBytes))});
   }

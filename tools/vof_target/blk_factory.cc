@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof_target/blk_factory.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "devices/blk/blk_device.h"
+#include "devices/blk/blk_wire.h"
 #include "devices/blk/store_file.h"
 #include "devices/blk/store_memory.h"
 #include "devices/blk/store_null.h"
@@ -16,6 +18,23 @@ namespace vof {
 namespace {
 
 using StoreOr = absl::StatusOr<std::shared_ptr<BlockStore>>;
+
+// Of a file that is there.
+absl::Status CheckFileSize(const BlkSpec& spec, uint64_t actual_bytes) {
+  const std::string has = absl::StrCat(spec.path, ": has ", ExactSize(actual_bytes), ", which is ");
+  if (spec.size_bytes && actual_bytes != *spec.size_bytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(has, actual_bytes < *spec.size_bytes ? "smaller" : "larger",
+                     " than the size that was asked for, ", ExactSize(*spec.size_bytes),
+                     "; leave size out to serve the file as it is"));
+  }
+  const uint32_t block_bytes = spec.options.block_size_bytes;
+  if (block_bytes == 0 || actual_bytes % block_bytes == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(has, "not a multiple of the block size of ", block_bytes,
+                   " bytes; make a file longer with truncate -s %", block_bytes, " ", spec.path,
+                   actual_bytes % kSectorBytes == 0 ? ", or serve it with block_size=512" : ""));
+}
 
 StoreOr OpenFileStore(const BlkSpec& spec, std::string_view name, const BlkHooks& hooks) {
   FileStoreOptions options;
@@ -39,12 +58,9 @@ StoreOr OpenFileStore(const BlkSpec& spec, std::string_view name, const BlkHooks
     return absl::NotFoundError(
         absl::StrCat(std::string(store.status().message()), "; give a size to have it created"));
   }
-  if (!store.ok() || !spec.size_bytes || (*store)->size_bytes() == *spec.size_bytes) return store;
-  const uint64_t actual_bytes = (*store)->size_bytes();
-  return absl::FailedPreconditionError(absl::StrCat(
-      spec.path, ": has ", FormatSize(actual_bytes), ", which is ",
-      actual_bytes < *spec.size_bytes ? "smaller" : "larger", " than the size that was asked for, ",
-      FormatSize(*spec.size_bytes), "; leave size out to serve the file as it is"));
+  if (!store.ok()) return store;
+  const absl::Status fits = CheckFileSize(spec, (*store)->size_bytes());
+  return fits.ok() ? std::move(store) : StoreOr(fits);
 }
 
 StoreOr OpenStore(const BlkSpec& spec, std::string_view name, const BlkHooks& hooks) {

@@ -262,6 +262,12 @@ class RefusalTest(TargetTestCase):
             file.truncate(1 << 20)
         self.assert_fails(LISTEN + ['--blk', f'name=d,store=file,path={small},size=2M'], 1, small,
                           'smaller')
+        with open(small, 'ab') as file:
+            file.truncate(3000)
+        self.assert_fails(LISTEN + ['--blk', f'name=d,store=file,path={small}'], 1,
+                          'has 3000 bytes', f'truncate -s %512 {small}')
+        self.assert_fails(LISTEN + ['--blk', f'name=d,store=file,path={small},size=1M'], 1,
+                          'has 3000 bytes', 'asked for, 1M')
         empty = self.path('empty.img')
         with open(empty, 'wb'):
             pass

@@ -20,11 +20,12 @@ absl::Status CheckBlockSize(const BenchOptions& options, const BenchDevice& devi
   if (options.block_bytes == 0) {
     return Wrong("--bs", 0,
                  absl::StrCat("an operation has bytes: a multiple of the device's block size, ",
-                              device.block_bytes));
+                              device.block_bytes, " bytes"));
   }
   if (options.block_bytes % device.block_bytes != 0) {
-    return Wrong("--bs", options.block_bytes,
-                 absl::StrCat("not a multiple of the device's block size, ", device.block_bytes));
+    return Wrong(
+        "--bs", options.block_bytes,
+        absl::StrCat("not a multiple of the device's block size, ", device.block_bytes, " bytes"));
   }
   if (options.block_bytes > device.max_request_bytes) {
     return Wrong("--bs", options.block_bytes,

@@ -71,7 +71,8 @@ class ReadWriteTest(VofTestCase):
             done = subprocess.run([vof_case.VOF] + short, stdin=file, capture_output=True,
                                   timeout=vof_case.TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, vof_case.USAGE, done.stderr)
-        self.assertIn(b'there are only 3584 bytes (3.5 KiB) of standard input, not 8192', done.stderr)
+        self.assertIn(b'there are only 3584 bytes (3.5 KiB) of standard input, not 8192 bytes',
+                      done.stderr)
         self.assertNotIn(b'written', done.stderr)
         self.ok('write', '-q', '--length', '4K', self.uri('mem'), stdin=b'y' * 8192)
         self.assertEqual(self.ok('read', '--length', '4097', self.uri('mem'))[4090:], b'y' * 6 + b'\0')

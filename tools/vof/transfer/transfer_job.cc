@@ -83,7 +83,8 @@ absl::StatusOr<Side> OpenDestination(const Location& location, const DeviceOpene
 
 // "there are only 4096 bytes (4 KiB) of standard input, not 8192"
 std::string TooShortText(uint64_t has_bytes, const std::string& source, uint64_t wanted_bytes) {
-  return absl::StrCat("there are only ", Bytes(has_bytes), " of ", source, ", not ", wanted_bytes);
+  return absl::StrCat("there are only ", Bytes(has_bytes), " of ", source, ", not ", wanted_bytes,
+                      " bytes");
 }
 
 // What is left of a file that is standard input; kUnknownSize of a pipe.

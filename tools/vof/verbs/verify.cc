@@ -64,8 +64,8 @@ absl::StatusOr<uint64_t> SizeToCompare(const VerifyOptions& options, const Sides
     return options.size_bytes.value_or(common_bytes);
   }
   return absl::InvalidArgumentError(absl::StrCat("--length ", *options.size_bytes,
-                                                 " is too long: ", NameAndSize(*sides.a), ", ",
-                                                 NameAndSize(*sides.b)));
+                                                 " bytes is too long: ", NameAndSize(*sides.a),
+                                                 ", ", NameAndSize(*sides.b)));
 }
 
 // One ends where the other goes on: a difference behind all that both of them have.
