@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares vof with the limits of this machine, nbdkit and fio, in one run, interleaved.
 
-    testing/bench/compare --rounds 5 --seconds 1 [--only polling,event,bulk,dialect,file,fabric] [--json FILE]
+    testing/bench/compare --rounds 5 --seconds 1 [--only polling,event,bulk,dialect,file,fabric,inline] [--json FILE]
 
 Every figure is the median of the rounds and is quoted as a ratio, since machines are shared and noisy. Both
 ends of each pair are pinned to one core each. Needs two idle cores for an honest answer.
@@ -286,16 +286,29 @@ class Suite:
                 json.dump(self.results, f, indent=1)
 
 
+PARTS = ("polling", "event", "bulk", "dialect", "file", "fabric", "inline")
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bin-dir", required=True, help="folder with vof, vof-target, bare-loop, bare-fabric, nbd-bench")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--only", default="polling,event,bulk,dialect,file,fabric,inline")
-    parser.add_argument("--json")
+    parser = argparse.ArgumentParser(prog="testing/bench/compare", description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
+    # Both are for the script of that name, which builds.
+    parser.add_argument("--bin-dir", help=argparse.SUPPRESS)
+    parser.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each pair (default: 5)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each run (default: 1)")
+    parser.add_argument("--only", default=",".join(PARTS), help="these parts (default: all)")
+    parser.add_argument("--json", metavar="FILE", help="where the figures go, too")
     options = parser.parse_args()
     if options.rounds < 1:
         sys.exit("compare: --rounds must be at least 1")
+    unknown = set(options.only.split(",")) - set(PARTS)
+    if unknown:
+        sys.exit(f"compare: --only {','.join(sorted(unknown))} is unknown; known: {', '.join(PARTS)}")
+    if options.parse_only:
+        return
+    if options.bin_dir is None:
+        sys.exit("compare: run testing/bench/compare, which builds the programs")
     Suite(options).run()
 
 
