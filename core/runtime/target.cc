@@ -12,7 +12,10 @@ namespace vof {
 
 TargetServer::TargetServer(TargetServerOptions options, BackendRegistry* registry,
                            std::unique_ptr<TargetShards> shards)
-    : options_(std::move(options)), registry_(registry), shards_(std::move(shards)) {}
+    : options_(std::move(options)),
+      registry_(registry),
+      shards_(std::move(shards)),
+      pulse_(shards_->pulse()) {}
 
 absl::StatusOr<std::unique_ptr<TargetServer>> TargetServer::Start(TargetServerOptions options,
                                                                   BackendRegistry* registry) {

@@ -28,6 +28,7 @@
 #include "core/device/device.h"
 #include "core/engine/target_directory.h"
 #include "core/runtime/backend.h"
+#include "core/runtime/reactor_pulse.h"
 #include "core/runtime/target_counters.h"
 #include "core/runtime/target_options.h"
 #include "core/runtime/uri.h"
@@ -70,8 +71,11 @@ class TargetServer {
   // Connections that there were, whatever became of them. Costs nothing to ask.
   uint64_t num_ended_connections() const;
   // Gives payload memory back to the system that nobody used since the last call. Pools do that by
-  // themselves while there is traffic; this is for when it has ended. Before Stop.
+  // themselves while there is traffic; this is for when it has ended. Before Stop. Waits for
+  // nobody.
   void TrimPools();
+  // Whether the reactors still turn. Lives as long as somebody has it.
+  const std::shared_ptr<ReactorPulse>& pulse() const { return pulse_; }
 
  private:
   TargetServer(TargetServerOptions options, BackendRegistry* registry,
@@ -81,8 +85,9 @@ class TargetServer {
   const TargetServerOptions options_;
   BackendRegistry* const registry_;
   std::unique_ptr<TargetShards> shards_;  // null once stopped
-  TargetCounters last_counters_;          // once stopped
-  mutable std::mutex mutex_;              // listeners_
+  const std::shared_ptr<ReactorPulse> pulse_;
+  TargetCounters last_counters_;  // once stopped
+  mutable std::mutex mutex_;      // listeners_
   std::vector<std::unique_ptr<Listener>> listeners_;
 };
 

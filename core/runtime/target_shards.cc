@@ -38,11 +38,13 @@ absl::StatusOr<std::unique_ptr<TargetShards>> TargetShards::Start(
     shards->shards_.push_back(std::make_unique<Shard>());
     shards->shards_.back()->thread = *std::move(thread);
     shards->shards_.back()->observer = options.observer;
+    shards->pulse_->Add(shards->shards_.back()->thread->reactor());
   }
   return shards;
 }
 
-TargetShards::~TargetShards() = default;
+// A start that failed comes here without Shutdown.
+TargetShards::~TargetShards() { pulse_->Close(); }
 
 void TargetShards::Accept(std::unique_ptr<Link> link) {
   Shard* shard = LeastLoaded();
@@ -179,7 +181,10 @@ TargetCounters TargetShards::Counters() {
 }
 
 void TargetShards::TrimPools() {
-  OnEach([](Shard* shard) { shard->thread->reactor()->pool().Trim(); });
+  for (const auto& shard : shards_) {
+    Reactor* const reactor = shard->thread->reactor();
+    reactor->Post([reactor] { reactor->pool().Trim(); });
+  }
 }
 
 void TargetShards::DrainSome(Nanoseconds stall_timeout) {
@@ -218,6 +223,7 @@ void TargetShards::Shutdown() {
   for (int round = 0; round < 2; ++round) {
     OnEach([](Shard*) {});
   }
+  pulse_->Close();
   for (const auto& shard : shards_) shard->thread->Stop();
 }
 

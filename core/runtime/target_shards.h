@@ -30,6 +30,7 @@
 #include "core/engine/target_endpoint.h"
 #include "core/runtime/backend.h"
 #include "core/runtime/lent_registrations.h"
+#include "core/runtime/reactor_pulse.h"
 #include "core/runtime/reactor_thread.h"
 #include "core/runtime/target_counters.h"
 #include "core/runtime/target_options.h"
@@ -49,6 +50,8 @@ class TargetShards {
   size_t num_connections() const;
   uint64_t num_ended() const { return num_ended_.load(); }
   TargetCounters Counters();
+  const std::shared_ptr<ReactorPulse>& pulse() const { return pulse_; }
+  // Does not wait for it.
   void TrimPools();
 
   // One step of a drain: begins it where it can begin, closes what has ended.
@@ -94,6 +97,7 @@ class TargetShards {
 
   LentRegistrations lent_;
   TargetDirectory directory_;
+  const std::shared_ptr<ReactorPulse> pulse_ = std::make_shared<ReactorPulse>();
   std::vector<std::unique_ptr<Shard>> shards_;
   std::atomic<size_t> next_shard_{0};
   std::atomic<uint64_t> num_ended_{0};  // connections

@@ -33,7 +33,7 @@ plugin { path: "/usr/lib/vof/counter.so" }
 reactors { cpus: "0-1" spin_us: 20 }
 limits { sessions: 7 queues_per_session: 3 connections: 9 pool_size: "64M"
          handshake_timeout_ms: 500 drain_timeout_ms: 0 registered_size: "1G"
-         inline_size: "512" }
+         inline_size: "512" reactor_timeout_ms: 90000 }
 log { level: "debug" }
 )";
 
@@ -70,6 +70,7 @@ TEST(ReadConfigTest, FillsEverySetting) {
   EXPECT_EQ(config.inline_bytes.value, 512u);
   EXPECT_EQ(config.handshake_timeout_ms.value, 500u);
   EXPECT_EQ(config.drain_timeout_ms.value, 0u);
+  EXPECT_EQ(config.reactor_timeout_ms.value, 90000u);
   EXPECT_EQ(config.log_level.value, "debug");
 }
 
@@ -210,6 +211,7 @@ TEST(FormatConfigTest, ShowsTheDefaults) {
   EXPECT_THAT(text, HasSubstr("registered_size: \"0\""));
   EXPECT_THAT(text, HasSubstr("inline_size: \"4160\""));
   EXPECT_THAT(text, HasSubstr("drain_timeout_ms: 10000"));
+  EXPECT_THAT(text, HasSubstr("reactor_timeout_ms: 60000"));
   EXPECT_THAT(FormatConfig(TargetConfig(), 1), HasSubstr("spin_us: 0"));
 }
 

@@ -105,6 +105,7 @@ std::string FormatConfig(const TargetConfig& config, uint32_t usable_cpus) {
   limits.set_inline_size(FormatSize(config.inline_bytes.value));
   limits.set_handshake_timeout_ms(config.handshake_timeout_ms.value);
   limits.set_drain_timeout_ms(config.drain_timeout_ms.value);
+  limits.set_reactor_timeout_ms(config.reactor_timeout_ms.value);
   target.mutable_log()->set_level(config.log_level.value);
 
   google::protobuf::TextFormat::Printer printer;

@@ -132,6 +132,9 @@ void ReadLimits(const config::Limits& limits, const Block& block, TargetConfig* 
   if (limits.has_drain_timeout_ms()) {
     config->drain_timeout_ms = {limits.drain_timeout_ms(), block.Where("drain_timeout_ms")};
   }
+  if (limits.has_reactor_timeout_ms()) {
+    config->reactor_timeout_ms = {limits.reactor_timeout_ms(), block.Where("reactor_timeout_ms")};
+  }
   const auto read_size = [&](const char* field, const std::string& text, Setting<uint64_t>* to) {
     const auto size = ParseSize(text);
     if (size.ok()) {
@@ -174,8 +177,8 @@ constexpr FieldRange kRanges[] = {
     {"count", 1, kMaxTargetReactors},       {"spin_us", 0, kMaxSpinUs},
     {"sessions", 1, kMaxInstances},         {"queues_per_session", 1, kMaxQueuesPerInstance},
     {"connections", 1, kMaxConnections},    {"handshake_timeout_ms", 1, kMaxTimeoutMs},
-    {"drain_timeout_ms", 0, kMaxTimeoutMs}, {"queues", 1, kMaxQueuesPerInstance},
-    {"queue_size", 1, kMaxQueueSize},
+    {"drain_timeout_ms", 0, kMaxTimeoutMs}, {"reactor_timeout_ms", 0, kMaxTimeoutMs},
+    {"queues", 1, kMaxQueuesPerInstance},   {"queue_size", 1, kMaxQueueSize},
 };
 
 struct CloseFile {

@@ -59,6 +59,8 @@ inline constexpr uint32_t kMaxTargetReactors = 256;
 inline constexpr uint32_t kMaxSpinUs = 1'000'000;
 inline constexpr uint32_t kMaxTimeoutMs = 3'600'000;
 inline constexpr uint32_t kDefaultDrainTimeoutMs = 10'000;
+// A disk behind a network may keep a reactor for long, and come back.
+inline constexpr uint32_t kDefaultReactorTimeoutMs = 60'000;
 // An idle core takes about 25 us to wake, and a peer that answers one request with the next is back
 // within about twice that: longer spinning buys little and burns more.
 inline constexpr uint32_t kDefaultSpinUs = 50;
@@ -83,6 +85,7 @@ struct TargetConfig {
   Setting<uint32_t> handshake_timeout_ms = {
       static_cast<uint32_t>(kHandshakeTimeout / kNanosecondsPerMillisecond), ""};
   Setting<uint32_t> drain_timeout_ms = {kDefaultDrainTimeoutMs, ""};
+  Setting<uint32_t> reactor_timeout_ms = {kDefaultReactorTimeoutMs, ""};  // 0: for ever
 
   Setting<std::string> log_level = {"info", ""};
 

@@ -30,7 +30,8 @@ struct RawFlags {
   Text config_file;
   std::vector<std::string> plugins, listeners, blk_devices, other_devices;
   Text reactors, spin_us, sessions, queues_per_session, connections;
-  Text cpus, pool_size, registered_size, inline_size, handshake_timeout, drain_timeout, log_level;
+  Text cpus, pool_size, registered_size, inline_size, handshake_timeout, drain_timeout,
+      reactor_timeout, log_level;
   Text ready_fd, ready_file;
   bool busy_poll = false;
 };
@@ -131,6 +132,9 @@ void AddTuningOptions(CLI::App* app, RawFlags* raw) {
   AddText(app, "--drain-timeout", &raw->drain_timeout,
           "After SIGTERM, requests in flight have that long; 10s")
       ->type_name("DURATION");
+  AddText(app, "--reactor-timeout", &raw->reactor_timeout,
+          "End with 1 when a reactor has hung for that long; 60s, 0: never")
+      ->type_name("DURATION");
 }
 
 void AddProgramOptions(CLI::App* app, const std::string& program, RawFlags* raw,
@@ -175,6 +179,7 @@ class Overlay {
     SetSize("--inline-size", raw_.inline_size, &config_.inline_bytes);
     SetTimeout("--handshake-timeout", raw_.handshake_timeout, &config_.handshake_timeout_ms);
     SetTimeout("--drain-timeout", raw_.drain_timeout, &config_.drain_timeout_ms);
+    SetTimeout("--reactor-timeout", raw_.reactor_timeout, &config_.reactor_timeout_ms);
     SetReadyFd();
     if (raw_.ready_file == "") {
       AddError("--ready-file", absl::InvalidArgumentError("the name of the file is empty"));

@@ -58,6 +58,7 @@ TEST(TargetFlagsTest, EveryFlagReachesTheConfiguration) {
                                  "--max-connections=7",
                                  "--handshake-timeout=500ms",
                                  "--drain-timeout=1us",
+                                 "--reactor-timeout=2m",
                                  "--log-level=warn",
                                  "--check",
                                  "--print-config",
@@ -88,6 +89,7 @@ TEST(TargetFlagsTest, EveryFlagReachesTheConfiguration) {
   EXPECT_EQ(config.connections.value, 7u);
   EXPECT_EQ(config.handshake_timeout_ms.value, 500u);
   EXPECT_EQ(config.drain_timeout_ms.value, 1u);
+  EXPECT_EQ(config.reactor_timeout_ms.value, 120'000u);
   EXPECT_EQ(config.log_level.value, "warn");
   EXPECT_TRUE(outcome.flags.check);
   EXPECT_TRUE(outcome.flags.print_config);

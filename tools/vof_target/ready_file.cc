@@ -233,8 +233,7 @@ absl::Status ReadyFile::Publish() {
 
 absl::Status ReadyFile::Remove() {
   struct stat own = {}, there = {};
-  if (!is_published_ || fstat(fd_, &own) != 0) return absl::OkStatus();
-  is_published_ = false;
+  if (!is_published_.exchange(false) || fstat(fd_, &own) != 0) return absl::OkStatus();
   if (lstat(path_.c_str(), &there) != 0 || !IsSame(own, there)) return absl::OkStatus();
   if (unlink(path_.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
   return absl::InternalError(

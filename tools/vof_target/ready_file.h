@@ -14,6 +14,7 @@
 #ifndef VOF_TOOLS_VOF_TARGET_READY_FILE_H_
 #define VOF_TOOLS_VOF_TARGET_READY_FILE_H_
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,7 +46,7 @@ class ReadyFile {
   // Writes it under another name, which goes again unless it is published.
   absl::Status Prepare(std::string_view text);
   absl::Status Publish();
-  // What was published, unless another file has its name by now.
+  // What was published, unless another file has its name by now. Any thread, at any time.
   absl::Status Remove();
 
  private:
@@ -55,7 +56,7 @@ class ReadyFile {
   std::string beside_;  // not published yet; empty: nothing
   // Of the file that this target wrote, and locked: that lock says that the target runs.
   int fd_ = -1;
-  bool is_published_ = false;
+  std::atomic<bool> is_published_ = false;
 };
 
 }  // namespace vof

@@ -2,6 +2,7 @@
 #include "tools/vof_target/serve.h"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,12 +19,15 @@
 #include "core/base/quoted.h"
 #include "core/runtime/target.h"
 #include "tools/common/duration.h"
+#include "tools/common/exit_code.h"
+#include "tools/common/logging.h"
 #include "tools/common/machine_memory.h"
 #include "tools/config/cpu_list.h"
 #include "tools/vof_target/announce.h"
 #include "tools/vof_target/event_log.h"
 #include "tools/vof_target/memory_demand.h"
 #include "tools/vof_target/memory_return.h"
+#include "tools/vof_target/reactor_watch.h"
 
 namespace vof {
 namespace {
@@ -113,6 +117,34 @@ std::vector<std::string> Names(const TargetConfig& config) {
   return names;
 }
 
+// `timeout` is that of the configuration.
+ReactorWatch::Options WatchOptions(TargetServer* server, Nanoseconds timeout,
+                                   ReadyFile* ready_file) {
+  const auto on_event = [ready_file](const ReactorWatch::Event& event) {
+    switch (event.kind) {
+      case ReactorEvent::kHangs:
+        spdlog::error(
+            "{} hangs, for {} by now, in a device or in the library of a fabric: its "
+            "sessions get no answers",
+            event.reactor, FormatDuration(event.time));
+        break;
+      case ReactorEvent::kGoesOn:
+        spdlog::warn("no reactor hangs any more");
+        break;
+      case ReactorEvent::kHangsOut:
+        (void)ready_file->Remove();
+        PrintError(spdlog::default_logger()->name(),
+                   absl::StrCat(event.reactor, " has hung for ", FormatDuration(event.time),
+                                " (reactor_timeout_ms): ended without it, start the target again"));
+        // Nothing that waits for the reactor.
+        _exit(ToInt(ExitCode::kFailed));
+    }
+  };
+  return {.timeout = timeout,
+          .ask = [pulse = server->pulse()] { return pulse->Ask(); },
+          .on_event = on_event};
+}
+
 // Returns the signal that ends it.
 int ServeUntilStopped(TargetServer* server, StopSignals* stop) {
   MemoryReturn memory;
@@ -169,6 +201,8 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
     }
     return opened;
   }
+  const ReactorWatch watch(
+      WatchOptions(server->get(), Milliseconds(flags.config.reactor_timeout_ms.value), ready_file));
   const int signal = ServeUntilStopped(server->get(), stop);
   const absl::Status removed = ready_file->Remove();
   if (!removed.ok()) spdlog::warn("{}", std::string(removed.message()));

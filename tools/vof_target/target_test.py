@@ -89,8 +89,8 @@ class StartTest(TargetTestCase):
                    '--device', 'type=test-counter,name=c,step=2', '--plugin', PLUGIN,
                    '--reactors', '2', '--spin-us', '5', '--pool-size', '32M',
                    '--max-sessions', '4', '--max-queues', '4', '--max-connections', '64',
-                   '--handshake-timeout', '2s', '--drain-timeout', '2s', '--log-level', 'debug',
-                   expected_uris=3) as target:
+                   '--handshake-timeout', '2s', '--drain-timeout', '2s',
+                   '--reactor-timeout', '2m', '--log-level', 'debug', expected_uris=3) as target:
             for uri in target.uris:
                 target_process.connect(uri).close()
             self.assertEqual(os.path.getsize(disk), 8 << 20)
