@@ -63,8 +63,8 @@ namespace {
 // `v5` has one number for a device in use and for a limit, `ref` has two.
 std::string_view TextOf(Dialect dialect, Cause cause) {
   if (dialect == Dialect::kRef && cause == Cause::kExclusiveUse) {
-    return "the device is in use by another initiator; end the other one, or serve the device "
-           "with shared=true";
+    return "the device is in use by another session: end the other one, or serve the device with "
+           "shared=true";
   }
   return CauseText(cause);
 }

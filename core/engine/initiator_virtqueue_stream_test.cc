@@ -39,7 +39,7 @@ TEST(RefusedQueueTest, SpeaksOfTheQueue) {
               0u)
         << limit;
     const std::string busy = text(dialect, Cause::kExclusiveUse);
-    EXPECT_EQ(busy.find("another initiator"), std::string::npos) << busy;
+    EXPECT_EQ(busy.find("another session"), std::string::npos) << busy;
   }
   EXPECT_EQ(LimitText(Milliseconds(100)), "100 ms");
   EXPECT_EQ(LimitText(Milliseconds(1) - 1), "999 us");

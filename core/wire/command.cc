@@ -68,9 +68,8 @@ std::string_view CauseText(Cause cause) {
     case Cause::kUnknownName:
       return "the target serves no device under this name; vof-target prints the names it serves";
     case Cause::kExclusiveUse:
-      return "the device is in use by another initiator, or the target is at a limit; end the "
-             "other "
-             "one, or serve the device with shared=true";
+      return "the device is in use by another session, or the target is at a limit (its log says "
+             "which): end the other one, or serve the device with shared=true";
     case Cause::kLimit:
       return "the target is at one of its limits";
     case Cause::kAccess:

@@ -17,6 +17,7 @@
 #include "tools/vof_target/announce.h"
 #include "tools/vof_target/blk_factory.h"
 #include "tools/vof_target/created_files.h"
+#include "tools/vof_target/disk_files.h"
 #include "tools/vof_target/event_log.h"
 #include "tools/vof_target/flags.h"
 #include "tools/vof_target/process.h"
@@ -112,6 +113,7 @@ int TargetMain(const TargetProgram& program, int argc, char** argv) {
   SettingErrors errors = FillFactories(flags.config, &created, &factories);
   const KnownTypes known = errors.empty() ? KnownTypes::kAll : KnownTypes::kSome;
   Append(CheckTargetConfig(flags.config, backends, factories, known), &errors);
+  Append(CheckDiskFiles(flags.config), &errors);
   Append(CheckReadyOptions(flags, ready_file), &errors);
   if (!PrintSettingErrors(program.name, errors)) return ToInt(ExitCode::kUsage);
 
