@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "backends/ofi/ofi_provider.h"
 #include "core/base/limits.h"
 
 namespace vof {
@@ -51,6 +52,7 @@ OfiChannel::OfiChannel(OfiEndpoint endpoint, const PeerIdentity& peer)
       keeps_order_((endpoint_.info->tx_attr->msg_order & kFullOrder) == kFullOrder),
       completes_in_order_(endpoint_.completes_in_order()),
       needs_local_keys_((endpoint_.info->domain_attr->mr_mode & FI_MR_LOCAL) != 0),
+      clears_fetched_(BelievesShortFetches(endpoint_.info->fabric_attr->prov_name)),
       posts_(limits_.send_depth) {
   if (endpoint_.receives == nullptr) {
     endpoint_.receives = OfiReceives::Own(endpoint_.domain, limits_.max_message_bytes);
@@ -108,6 +110,11 @@ PostStatus OfiChannel::Post(OfiPostKind kind, std::span<const LocalBuffer> local
     CopyInline(local, post);
   } else {
     post->is_valid = SetLocal(local, post);
+  }
+  if (kind == OfiPostKind::kFetch && post->is_valid && clears_fetched_) {
+    for (const LocalBuffer& buffer : local) {
+      if (buffer.size_bytes > 0) std::memset(buffer.data, 0, buffer.size_bytes);
+    }
   }
   return PostStatus::kOk;
 }

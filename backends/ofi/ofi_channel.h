@@ -120,6 +120,7 @@ class OfiChannel {
   const bool keeps_order_;         // of sends, stores and fetches, by the provider
   const bool completes_in_order_;  // so that one completion speaks for those before it
   const bool needs_local_keys_;    // FI_MR_LOCAL
+  const bool clears_fetched_;      // BelievesShortFetches
   OfiPosts posts_;
   std::unique_ptr<std::byte[]> inline_memory_;  // of each post
   Region inline_region_;                        // ends before its memory

@@ -105,6 +105,12 @@ std::string UsableProviders() {
 
 }  // namespace
 
+// Programs that speak over sockets of the kernel and believe what the peer's program says (tried
+// with tcp, libfabric 1.17). An adapter compares lengths; shm has no protection from its peers.
+bool BelievesShortFetches(std::string_view name) {
+  return name == "tcp" || name == "net" || name == "sockets";
+}
+
 absl::StatusOr<OfiProvider> FindProvider(std::string_view name) {
   if (const auto library = FabricLibrary::Load(); !library.ok()) return library.status();
   if (IsLayered(name)) {

@@ -38,6 +38,11 @@ struct ProviderQuery {
   bool is_source = false;    // of this end, not of the peer
 };
 
+// Whether a fetch counts as done although the peer has answered with fewer bytes than were asked
+// for, so that what was in the buffer before would be taken for the peer's. `name` is the
+// provider's.
+bool BelievesShortFetches(std::string_view name);
+
 // One description, with which domains and endpoints can be opened. It orders sends behind sends and
 // behind stores when the provider can at all (see tx_attr->msg_order).
 absl::StatusOr<InfoPtr> QueryProvider(const OfiProvider& provider, const ProviderQuery& query);

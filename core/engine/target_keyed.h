@@ -141,6 +141,7 @@ class TargetKeyed final : public MessageEngine, public AttachedQueue {
 
   // --- Input (target_keyed_input.h) ---
   void OnPostDone(const ChannelEvent& event);
+  uint64_t BytesOf(const ChannelEvent& event, const TargetRequest* request) const;
   void ConsumeHeld();
   bool HandleMessage(const Held& held);
   bool HandleVq(const Command& command, const Held& held);
@@ -200,7 +201,7 @@ class TargetKeyed final : public MessageEngine, public AttachedQueue {
   bool stalled_ = false;
 
   MonotonicTime last_receive_;
-  uint64_t moved_ = 0;  // events: progress of the peer
+  uint64_t moved_bytes_ = 0;  // with the help of the peer
   StallWatch stall_;
   TargetQueueLife life_;
   std::optional<uint16_t> disconnect_id_;

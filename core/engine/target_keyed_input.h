@@ -15,7 +15,6 @@ template <Codec C>
 void TargetKeyed<C>::OnEvents(std::span<const ChannelEvent> events, MonotonicTime now) {
   if (closed_) return;
   for (const ChannelEvent& event : events) {
-    ++moved_;
     switch (event.kind) {
       case ChannelEventKind::kReceived:
         last_receive_ = now;
@@ -41,6 +40,7 @@ template <Codec C>
 void TargetKeyed<C>::OnPostDone(const ChannelEvent& event) {
   --(event.kind == ChannelEventKind::kSent ? sends_ : transfers_);
   TargetRequest* request = RequestOf(event.tag);
+  moved_bytes_ += BytesOf(event, request);
   if (request == nullptr) return;
   --request->keyed.posts;
   if (!event.ok) return;  // the channel is broken: the request goes when it is closed
@@ -50,6 +50,17 @@ void TargetKeyed<C>::OnPostDone(const ChannelEvent& event) {
   } else {
     ReleaseIfDone(request);
   }
+}
+
+// What the peer has moved with it, all at once for the fetches or the stores of a request. Posts
+// are reported in their order, so nothing that it does hides one that it lets wait; what it sends
+// is no progress with what it owes.
+template <Codec C>
+uint64_t TargetKeyed<C>::BytesOf(const ChannelEvent& event, const TargetRequest* request) const {
+  if (request == nullptr) return kHeaderBytes;
+  if (request->keyed.posts > 1 || fetching_.request == request) return 1;
+  return event.kind == ChannelEventKind::kFetched ? request->readable_bytes
+                                                  : kHeaderBytes + request->used_length();
 }
 
 // In the order of arrival; what has to wait keeps what is behind it waiting.

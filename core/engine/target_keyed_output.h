@@ -277,9 +277,7 @@ template <Codec C>
 void TargetKeyed<C>::WatchForStall(MonotonicTime now) {
   const bool owes = sends_ > 0 || transfers_ > 0 || response_.active() ||
                     fetching_.request != nullptr || !to_fetch_.empty();
-  // What has moved is counted in events here: of a peer that keeps others waiting one is enough.
-  const StallRule rule{.timeout = queue_ ? queue_->stall_rule().timeout : kInfiniteFuture};
-  stall_.Update(owes, moved_, now, rule);
+  stall_.Update(owes, moved_bytes_, now, queue_ ? queue_->stall_rule() : StallRule());
 }
 
 // --- Control ---

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/target_messages.h"
 
+#include <cstring>
 #include <utility>
 
 #include "core/wire/with_codec.h"
@@ -62,13 +63,23 @@ void TargetMessages::OnFirstMessage(std::span<const std::byte> message) {
     return endpoint_.CloseWithoutAnswer(std::string(WireErrorText(WireError::kMessageLength)));
   }
   const Segment segment = ref ? Ref::DecodeSegment(rest) : V5::DecodeSegment(rest);
-  if (endpoint_.CheckBodySegment(segment)) FetchBody(segment);
+  if (!endpoint_.CheckBodySegment(segment)) return;
+  body_segment_ = segment;
+  FetchBody();
 }
 
-void TargetMessages::FetchBody(const Segment& segment) {
-  body_ = endpoint_.host().pool->Allocate(kConnectBodyBytes);
-  const Region* region = body_ ? keyed_.regions->Find(body_.data(), kConnectBodyBytes) : nullptr;
-  if (region == nullptr) return endpoint_.CloseWithoutAnswer("no memory for a Connect");
+// Waits its turn for memory, as requests do, but no longer than a handshake may take.
+void TargetMessages::FetchBody() {
+  body_ = endpoint_.host().pool->Allocate(kConnectBodyBytes, this);
+  if (!body_) return endpoint_.host().pool->WaitFor(kConnectBodyBytes, this);
+  const Segment segment = *std::exchange(body_segment_, std::nullopt);
+  const Region* region = keyed_.regions->Find(body_.data(), kConnectBodyBytes);
+  if (region == nullptr) {
+    return endpoint_.CloseWithoutAnswer("memory for a Connect is not registered");
+  }
+  // Not every fabric tells when a peer answers with less than was asked for: what was there before,
+  // somebody else's token perhaps, must not be taken for its own.
+  std::memset(body_.data(), 0, kConnectBodyBytes);
   MessageAction& action = ring_.Push(ActionKind::kFetch, /*tag=*/0);
   action.local = {body_.data(), kConnectBodyBytes, region->local_key()};
   action.remote = {segment.address, kConnectBodyBytes, segment.key};
@@ -77,6 +88,7 @@ void TargetMessages::FetchBody(const Segment& segment) {
 void TargetMessages::OnBody() {
   endpoint_.OnConnect(
       std::span<const std::byte, kConnectBodyBytes>(body_.data(), size_t{kConnectBodyBytes}));
+  std::memset(body_.data(), 0, kConnectBodyBytes);  // a token is not left to whoever is next
   body_.Release();
 }
 
@@ -107,6 +119,10 @@ void TargetMessages::StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> d
 bool TargetMessages::Advance(MonotonicTime now) {
   now_ = now;
   if (queue_) return queue_->Advance(now);
+  if (body_segment_.has_value() && endpoint_.phase() == Phase::kCollecting) {
+    FetchBody();
+    return !body_segment_.has_value();
+  }
   if (endpoint_.phase() == Phase::kRefused && !std::exchange(refusal_pushed_, true)) {
     ring_.Push(ActionKind::kSend, /*tag=*/0).Append(endpoint_.refusal());
     refusal_unsent_ = true;
@@ -123,6 +139,8 @@ void TargetMessages::OnTimer(MonotonicTime now) {
 
 void TargetMessages::OnClosed(CloseReason reason, int error, MonotonicTime now) {
   ring_.Clear();
+  endpoint_.host().pool->Forget(this);
+  body_segment_.reset();
   body_.Release();
   if (queue_) queue_->OnClosed(reason, error, now);
   endpoint_.OnClosed();

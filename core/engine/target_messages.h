@@ -20,13 +20,15 @@
 #include "core/engine/message_engine.h"
 #include "core/engine/target_endpoint.h"
 #include "core/engine/target_keyed.h"
+#include "core/memory/buffer_pool.h"
 
 namespace vof {
 
-class TargetMessages final : public MessageEngine {
+class TargetMessages final : public MessageEngine, private PoolWaiter {
  public:
   TargetMessages(const EngineHost& host, const KeyedHost& keyed, TargetDirectory* directory,
                  PeerIdentity peer, MonotonicTime now);
+  ~TargetMessages() override { endpoint_.host().pool->Forget(this); }
 
   // For its owner: drains, reports, counters.
   TargetEndpoint& endpoint() { return endpoint_; }
@@ -72,8 +74,9 @@ class TargetMessages final : public MessageEngine {
   static constexpr int kHandshakeReceives = 2;
 
   void OnFirstMessage(std::span<const std::byte> message);
-  void FetchBody(const Segment& segment);
+  void FetchBody();
   void OnBody();
+  void OnPoolMayHaveMemory() override { Wake(); }
   void StartControl(std::shared_ptr<ControlPlace> place);
   void StartQueue(QueueGrant grant, std::unique_ptr<DeviceQueue> device);
   template <typename Keyed>
@@ -84,6 +87,7 @@ class TargetMessages final : public MessageEngine {
   MonotonicTime now_;
   ActionRing ring_{8};  // of the handshake
   PoolBuffer body_;
+  std::optional<Segment> body_segment_;  // of the initiator's memory; once there is memory for it
   bool connect_seen_ = false;
   bool refusal_pushed_ = false;
   bool refusal_unsent_ = false;
