@@ -34,6 +34,19 @@ class ReactorPulse {
     uint64_t unanswered = 0;  // questions in a row, the last one not counted
   };
 
+  // While it lives, nobody expects an answer: for work that may take minutes, as an adapter that
+  // pins a large disk. Made and destroyed on the reactor's thread.
+  class Excuse {
+   public:
+    Excuse(const ReactorPulse& pulse, const Reactor* reactor);
+    ~Excuse();
+    Excuse(const Excuse&) = delete;
+    Excuse& operator=(const Excuse&) = delete;
+
+   private:
+    std::shared_ptr<std::atomic<bool>> is_excused_;  // null: the reactors are about to end
+  };
+
   void Add(Reactor* reactor);
   // Asks each reactor that has answered, and tells of the one that owes an answer for longest. Any
   // thread; does not wait for a reactor.
@@ -46,10 +59,11 @@ class ReactorPulse {
     Reactor* reactor;
     // Shared with the question, which a reactor may drop as late as it is destroyed.
     std::shared_ptr<std::atomic<bool>> owes_answer;
+    std::shared_ptr<std::atomic<bool>> is_excused;
     uint64_t unanswered = 0;
   };
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Member> members_;
 };
 

@@ -51,6 +51,28 @@ TEST_F(ReactorPulseTest, NamesTheOneThatHangsUntilItTurnsAgain) {
   EXPECT_EQ(pulse_.Ask().unanswered, 0u);
 }
 
+TEST_F(ReactorPulseTest, WhoIsExcusedOwesNothingUntilItIsBack) {
+  std::promise<void> release, is_excused;
+  slow_->reactor()->Post([this, &is_excused, done = release.get_future().share()] {
+    const ReactorPulse::Excuse excuse(pulse_, slow_->reactor());
+    is_excused.set_value();
+    done.wait();
+  });
+  is_excused.get_future().wait();
+  for (int i = 0; i < 5; ++i) {
+    Settle(quick_.get());
+    EXPECT_EQ(pulse_.Ask().unanswered, 0u);
+  }
+  std::promise<void> release_again;
+  slow_->reactor()->Post([done = release_again.get_future().share()] { done.wait(); });
+  release.set_value();
+  for (uint64_t asked = 0; pulse_.Ask().unanswered < 2; ++asked) {
+    ASSERT_LT(asked, 10'000'000u);
+    Settle(quick_.get());
+  }
+  release_again.set_value();
+}
+
 TEST_F(ReactorPulseTest, ReactorsThatEndedOweNothing) {
   pulse_.Ask();
   pulse_.Close();

@@ -89,6 +89,7 @@ void TargetShards::Report(Shard* shard, const TargetEvent& event) {
 
 LendMemoryFunction TargetShards::LendTo(Shard* shard, std::shared_ptr<Domain> domain) {
   return [this, shard, domain = std::move(domain)](const InstanceIdentity& identity) {
+    const ReactorPulse::Excuse excuse(*pulse_, shard->thread->reactor());
     LentRegistrations::Outcome outcome = lent_.For(domain, identity.device);
     if (!outcome.failure.ok()) {
       TargetEvent event;

@@ -176,7 +176,10 @@ void CheckLimits(const TargetConfig& config, SettingErrors* errors) {
   CheckRange(config.connections, "connections", 1, kMaxConnections, errors);
   CheckRange(config.handshake_timeout_ms, "handshake_timeout_ms", 1, kMaxTimeoutMs, errors);
   CheckRange(config.drain_timeout_ms, "drain_timeout_ms", 0, kMaxTimeoutMs, errors);
-  CheckRange(config.reactor_timeout_ms, "reactor_timeout_ms", 0, kMaxTimeoutMs, errors);
+  if (config.reactor_timeout_ms.value != 0) {
+    CheckRange(config.reactor_timeout_ms, "reactor_timeout_ms", kMinReactorTimeoutMs, kMaxTimeoutMs,
+               errors);
+  }
   constexpr uint64_t kMaxPoolBytes = uint64_t{1} << 40;
   if (config.pool_bytes.value < kMinPoolBytes || config.pool_bytes.value > kMaxPoolBytes) {
     errors->push_back(

@@ -170,6 +170,7 @@ TEST(CheckTargetConfigTest, RangesNameTheLimit) {
       {"limits { handshake_timeout_ms: 0 }", "t.conf:3:10: handshake_timeout_ms is 0"},
       {"limits { drain_timeout_ms: 3600001 }", "t.conf:3:10: drain_timeout_ms is 3600001"},
       {"limits { reactor_timeout_ms: 3600001 }", "t.conf:3:10: reactor_timeout_ms is 3600001"},
+      {"limits { reactor_timeout_ms: 999 }", "t.conf:3:10: reactor_timeout_ms is 999"},
       {"limits { pool_size: \"1M\" }",
        "t.conf:3:10: the pool of a reactor is 1M; it must be between 16M"},
       {"limits { pool_size: \"2T\" }", "t.conf:3:10: the pool of a reactor is 2T"},

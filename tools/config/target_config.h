@@ -61,6 +61,8 @@ inline constexpr uint32_t kMaxTimeoutMs = 3'600'000;
 inline constexpr uint32_t kDefaultDrainTimeoutMs = 10'000;
 // A disk behind a network may keep a reactor for long, and come back.
 inline constexpr uint32_t kDefaultReactorTimeoutMs = 60'000;
+// A busy machine takes the processor away for as long.
+inline constexpr uint32_t kMinReactorTimeoutMs = 1000;
 // An idle core takes about 25 us to wake, and a peer that answers one request with the next is back
 // within about twice that: longer spinning buys little and burns more.
 inline constexpr uint32_t kDefaultSpinUs = 50;

@@ -8,11 +8,10 @@
 namespace vof {
 namespace {
 
-// A device that is slow for once is not worth a line.
 constexpr Nanoseconds kLongestInterval = 5 * kNanosecondsPerSecond;
 // A busy machine may take the processor away for a few of them.
 constexpr Nanoseconds kIntervals = 12;
-constexpr uint64_t kUnansweredWorthALine = 2;
+constexpr Nanoseconds kWorthALine = 10 * kNanosecondsPerSecond;
 
 // Whole milliseconds, which the log can show.
 Nanoseconds IntervalOf(Nanoseconds timeout) {
@@ -33,7 +32,7 @@ Nanoseconds ReactorJudge::TimeOf(const ReactorPulse::Answer& slowest) const {
 
 std::optional<ReactorEvent> ReactorJudge::Judge(const ReactorPulse::Answer& slowest) {
   if (timeout_ != 0 && TimeOf(slowest) >= timeout_) return ReactorEvent::kHangsOut;
-  if (slowest.unanswered < kUnansweredWorthALine) {
+  if (TimeOf(slowest) < kWorthALine) {
     // One question that is out says neither that it hangs nor that it goes on.
     if (!is_told_ || slowest.unanswered > 0) return std::nullopt;
     is_told_ = false;

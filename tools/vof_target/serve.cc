@@ -124,8 +124,8 @@ ReactorWatch::Options WatchOptions(TargetServer* server, Nanoseconds timeout,
     switch (event.kind) {
       case ReactorEvent::kHangs:
         spdlog::error(
-            "{} hangs, for {} by now, in a device or in the library of a fabric: its "
-            "sessions get no answers",
+            "{} hangs, for {} by now: its sessions get no answers. A device or the library of a "
+            "fabric keeps it, or the machine has no processor for it",
             event.reactor, FormatDuration(event.time));
         break;
       case ReactorEvent::kGoesOn:
@@ -193,6 +193,9 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
   if (!memory.empty()) spdlog::warn("{}", memory);
   auto server = TargetServer::Start(ServerOptions(flags.config), backends);
   if (!server.ok()) return server.status();
+  // Before anybody is told that it serves: what takes memory for itself has it by then.
+  const ReactorWatch watch(
+      WatchOptions(server->get(), Milliseconds(flags.config.reactor_timeout_ms.value), ready_file));
   const absl::Status opened = Open(flags, factories, ready_file, server->get());
   if (!opened.ok()) {
     (void)ready_file->Remove();
@@ -201,8 +204,6 @@ absl::Status Serve(const TargetFlags& flags, BackendRegistry* backends,
     }
     return opened;
   }
-  const ReactorWatch watch(
-      WatchOptions(server->get(), Milliseconds(flags.config.reactor_timeout_ms.value), ready_file));
   const int signal = ServeUntilStopped(server->get(), stop);
   const absl::Status removed = ready_file->Remove();
   if (!removed.ok()) spdlog::warn("{}", std::string(removed.message()));
