@@ -17,6 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/time.h"
@@ -53,6 +55,7 @@ class End {
   End(const BareOptions& options, size_t memory_bytes);
 
   std::array<std::byte, kNameBytes> Name() const;
+  const std::array<std::byte, kNameBytes>& peer_name() const { return peer_name_; }  // after Meet
   void Meet(const std::array<std::byte, kNameBytes>& peer);
 
   std::byte* send_buffer(uint32_t slot) { return &sends_[size_t{slot} * kMessageBytes]; }
@@ -109,6 +112,7 @@ class End {
   fid_ep* ep_ = nullptr;
   fid_mr *sends_mr_ = nullptr, *receives_mr_ = nullptr, *memory_mr_ = nullptr;
   fi_addr_t peer_ = 0;
+  std::array<std::byte, kNameBytes> peer_name_ = {};
 };
 
 fi_info* FindProvider(const std::string& provider) {
@@ -170,6 +174,7 @@ std::array<std::byte, kNameBytes> End::Name() const {
 }
 
 void End::Meet(const std::array<std::byte, kNameBytes>& peer) {
+  peer_name_ = peer;
   if (fi_av_insert(av_, peer.data(), 1, &peer_, 0, nullptr) != 1)
     Die("insert the peer", -FI_EINVAL);
 }
@@ -321,6 +326,15 @@ class Client {
   uint64_t random_ = 1;
 };
 
+// Of shm: its file stays behind when the process ends without a word.
+void RemoveFile(const std::array<std::byte, kNameBytes>& name) {
+  const std::string_view text(reinterpret_cast<const char*>(name.data()),
+                              strnlen(reinterpret_cast<const char*>(name.data()), name.size()));
+  constexpr std::string_view kScheme = "fi_shm://";
+  if (!text.starts_with(kScheme)) return;
+  unlink(("/dev/shm/" + std::string(text.substr(kScheme.size()))).c_str());
+}
+
 void Exchange(int in, int out, End* end) {
   auto name = end->Name();
   if (write(out, name.data(), name.size()) != static_cast<ssize_t>(name.size())) exit(1);
@@ -348,6 +362,8 @@ BareResult RunBareFabric(const BareOptions& options) {
   const BareResult result = client.Run();
   kill(child, SIGTERM);
   waitpid(child, nullptr, 0);
+  RemoveFile(client.end().Name());
+  RemoveFile(client.end().peer_name());
   return result;
 }
 

@@ -282,8 +282,8 @@ class Suite:
                 server.resume()
                 server.stop()
         if self.o.json:
-            with open(self.o.json, "w") as f:
-                json.dump(self.results, f, indent=1)
+            json.dump(self.results, self.o.json, indent=1)
+            self.o.json.close()
 
 
 PARTS = ("polling", "event", "bulk", "dialect", "file", "fabric", "inline")
@@ -301,10 +301,16 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="where the figures go, too")
     options = parser.parse_args()
     if options.rounds < 1:
-        sys.exit("compare: --rounds must be at least 1")
+        parser.error("--rounds must be at least 1")
     unknown = set(options.only.split(",")) - set(PARTS)
     if unknown:
-        sys.exit(f"compare: --only {','.join(sorted(unknown))} is unknown; known: {', '.join(PARTS)}")
+        parser.error(f"--only {','.join(sorted(unknown))} is unknown; known: {', '.join(PARTS)}")
+    if options.json:
+        # Now, and not when everything has been measured.
+        try:
+            options.json = open(options.json, "a" if options.parse_only else "w", encoding="utf-8")
+        except OSError as error:
+            parser.error(f"--json: cannot write {options.json}: {error.strerror}")
     if options.parse_only:
         return
     if options.bin_dir is None:

@@ -36,8 +36,9 @@ class CompareTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn('usage: testing/bench/compare ', done.stdout)
             self.assertNotIn('--bin-dir', done.stdout)
-        for arguments in (['--round', 'x'], ['--rounds', '0'], ['--only', 'disk'], ['x']):
-            self.assertNotEqual(self.compare(*arguments).returncode, 0)
+        for arguments in (['--round', 'x'], ['--rounds', '0'], ['--only', 'disk'],
+                          ['--json', '/nonexistent/x'], ['x']):
+            self.assertEqual(self.compare(*arguments).returncode, 2, arguments)
         self.assertFalse(os.path.exists(self.calls))
 
     def test_builds_where_quickstart_does(self):

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/vof_target/disk_files.h"
 
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "tools/vof_target/blk_spec.h"
 
 namespace vof {
 namespace {
+
+// Of what is there, and of the folders on the way to what is not.
+std::string RealPath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
 
 // What points a person to the path of `device`.
 std::string WhereOfPath(const DeviceConfig& device) {
@@ -32,7 +41,7 @@ SettingErrors CheckDiskFiles(const TargetConfig& config) {
     if (device.type != "blk" || ParseBlkSpec(device.options, &spec)) continue;
     if (spec.store != BlkStoreKind::kFile) continue;
     const bool read_only = spec.options.read_only;
-    const auto [first, added] = users.try_emplace(spec.path, User{&device, read_only});
+    const auto [first, added] = users.try_emplace(RealPath(spec.path), User{&device, read_only});
     if (added || (first->second.read_only && read_only)) continue;
     errors.push_back(
         {WhereOfPath(device),

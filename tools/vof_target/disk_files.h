@@ -11,8 +11,8 @@
 
 namespace vof {
 
-// Goes by the paths as they are written; a file under two names is found at the start. Devices with
-// other errors are passed over. Any thread; opens nothing.
+// Of a file with several hard links the start finds out. Devices with other errors are passed over.
+// Any thread; opens nothing.
 SettingErrors CheckDiskFiles(const TargetConfig& config);
 
 }  // namespace vof

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 namespace vof {
 namespace {
 
@@ -31,6 +33,17 @@ TEST(CheckDiskFilesTest, EachOneThatWritesNeedsItsOwn) {
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].where, "c path");
   EXPECT_THAT(errors[0].message, HasSubstr("\"/x\" is the file of \"a\", too"));
+}
+
+TEST(CheckDiskFilesTest, AFileIsTheSameHoweverItIsWritten) {
+  const std::string folder = testing::TempDir() + "/disk_files";
+  std::filesystem::create_directories(folder);
+  std::filesystem::remove(folder + "/link");
+  std::filesystem::create_symlink(folder, folder + "/link");
+  for (const char* other : {"/./x", "//x", "/../disk_files/x", "/link/x"}) {
+    EXPECT_EQ(Checked({Disk("a", folder + "/x"), Disk("b", folder + other)}).size(), 1u) << other;
+  }
+  EXPECT_TRUE(Checked({Disk("a", folder + "/x"), Disk("b", folder + "/xx")}).empty());
 }
 
 TEST(CheckDiskFilesTest, OneThatWritesLeavesNoneToReaders) {

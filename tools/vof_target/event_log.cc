@@ -124,7 +124,7 @@ void LogSummary(const TargetCounters& counters) {
   if (!ends.empty()) ends += ")";
   spdlog::info(
       "{} sessions accepted, {} refused, {} ended{}; {} virtqueues, {} refused; {} requests, {} "
-      "failed, {} bytes in, {} bytes out",
+      "of them without an answer of the device, {} bytes in, {} bytes out",
       counters.sessions_accepted, Sum(counters.sessions_refused), Sum(counters.sessions_ended),
       ends, counters.queues_accepted, Sum(counters.queues_refused), counters.io.requests,
       counters.io.failed, counters.io.out_bytes, counters.io.in_bytes);

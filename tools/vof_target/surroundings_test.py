@@ -201,6 +201,19 @@ class QueueTest(SurroundingsTestCase):
             self.assertEqual(code, 0, document)
 
 
+class SameFileTest(SurroundingsTestCase):
+    """Two disks on one file, before anything is created."""
+
+    def test_it_is_refused_however_it_is_written(self):
+        disk = self.path('disk.img')
+        for other in (disk, self.path('./disk.img'), self.path(f'../{os.path.basename(self.scratch)}/disk.img')):
+            twice = ['--blk', f'name=a,store=file,path={disk},size=8M', '--blk',
+                     f'name=b,store=file,path={other},size=8M']
+            self.fails(USAGE, LISTEN + twice, other, 'is the file of "a", too')
+            self.fails(USAGE, ['--check'] + LISTEN + twice, other)
+            self.assertEqual(os.listdir(self.scratch), [])
+
+
 class ListenerTest(SurroundingsTestCase):
     """Two names of one address."""
 

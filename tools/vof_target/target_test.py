@@ -282,14 +282,6 @@ class RefusalTest(TargetTestCase):
         with start(*LISTEN, '--blk', f'name=d,store=file,path={disk}') as second:
             target_process.connect(second.uris[0]).close()
 
-    def test_two_disks_on_one_file(self):
-        disk = self.path('disk.img')
-        twice = ['--blk', f'name=a,store=file,path={disk},size=8M', '--blk',
-                 f'name=b,store=file,path={disk},size=8M']
-        self.assert_fails(LISTEN + twice, 2, disk, 'is the file of "a", too')
-        self.assert_fails(['--check'] + LISTEN + twice, 2, disk)
-        self.assertFalse(os.path.exists(disk))
-
     def test_memory_that_is_not_there(self):
         self.assert_fails(LISTEN + ['--blk', 'name=d,store=memory,size=4E'], 1, 'mem')
 
