@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "devices/net/big_endian.h"
+
 namespace vof {
 namespace {
 

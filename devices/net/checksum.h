@@ -35,15 +35,6 @@ class ChecksumSum {
   bool is_odd_ = false;  // so many bytes were added
 };
 
-inline uint16_t ReadBigEndian16(std::span<const std::byte> bytes, size_t offset_bytes) {
-  return static_cast<uint16_t>(std::to_integer<uint16_t>(bytes[offset_bytes]) << 8 |
-                               std::to_integer<uint16_t>(bytes[offset_bytes + 1]));
-}
-inline void WriteBigEndian16(uint16_t value, std::span<std::byte> bytes, size_t offset_bytes) {
-  bytes[offset_bytes] = static_cast<std::byte>(value >> 8);
-  bytes[offset_bytes + 1] = static_cast<std::byte>(value);
-}
-
 // Fills in the checksum that `header` asks for (kNetHeaderNeedsChecksum): from checksum_start to
 // the end of the frame; the sum of the pseudo header is in its place already (5.1.6.2). ParsePacket
 // has seen to it that the places are inside. A sum of 0 is written as 0xffff, since 0 says that a

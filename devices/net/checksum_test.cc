@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "devices/net/big_endian.h"
+
 namespace vof {
 namespace {
 

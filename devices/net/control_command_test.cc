@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/little_endian.h"
+#include "devices/net/testing/cut.h"
 
 namespace vof {
 namespace {
@@ -19,11 +20,7 @@ constexpr ControlLimits kLimits = {.features = kEverything, .max_pairs = 4};
 ControlRule Parse(const Bytes& bytes, ControlCommand* command,
                   const ControlLimits& limits = kLimits, size_t piece_bytes = 3,
                   uint32_t writable_bytes = 1) {
-  std::vector<ConstBuffer> pieces;
-  for (size_t at = 0; at < bytes.size(); at += piece_bytes) {
-    pieces.emplace_back(reinterpret_cast<const std::byte*>(bytes.data()) + at,
-                        std::min(piece_bytes, bytes.size() - at));
-  }
+  const std::vector<ConstBuffer> pieces = CutInto(std::as_bytes(std::span(bytes)), piece_bytes);
   return ParseControl(pieces, writable_bytes, limits, command);
 }
 

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "devices/net/testing/cut.h"
+
 namespace vof {
 namespace {
 
@@ -24,11 +26,7 @@ Bytes Tagged(uint16_t outer_type, uint16_t control, const Bytes& rest) {
 
 // Cut into pieces of `piece_bytes`.
 bool Parse(const Bytes& frame, size_t piece_bytes, FrameHead* head) {
-  std::vector<ConstBuffer> pieces;
-  for (size_t at = 0; at < frame.size(); at += piece_bytes) {
-    pieces.emplace_back(reinterpret_cast<const std::byte*>(frame.data()) + at,
-                        std::min(piece_bytes, frame.size() - at));
-  }
+  const std::vector<ConstBuffer> pieces = CutInto(std::as_bytes(std::span(frame)), piece_bytes);
   return ParseFrameHead(BufferReader(pieces), head);
 }
 

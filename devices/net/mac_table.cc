@@ -60,16 +60,21 @@ void MacTable::Remove(size_t place) {
   entries_[gap] = Entry();
 }
 
-void MacTable::RemoveOld(MonotonicTime now) {
-  if (cleaned_at_ != 0 && now - cleaned_at_ < kCleanInterval) return;
-  cleaned_at_ = now;
+template <typename Predicate>
+void MacTable::RemoveIf(const Predicate& goes) {
   for (size_t place = 0; place < entries_.size();) {
-    if (entries_[place].key != 0 && IsOld(entries_[place], now)) {
+    if (entries_[place].key != 0 && goes(entries_[place])) {
       Remove(place);  // another one may have moved here
     } else {
       ++place;
     }
   }
+}
+
+void MacTable::RemoveOld(MonotonicTime now) {
+  if (cleaned_at_ != 0 && now - cleaned_at_ < kCleanInterval) return;
+  cleaned_at_ = now;
+  RemoveIf([&](const Entry& entry) { return IsOld(entry, now); });
 }
 
 bool MacTable::Learn(const MacAddress& mac, uint16_t vlan_id, uint32_t port, MonotonicTime now) {
@@ -108,13 +113,7 @@ std::optional<uint32_t> MacTable::Find(const MacAddress& mac, uint16_t vlan_id,
 }
 
 void MacTable::Forget(uint32_t port) {
-  for (size_t place = 0; place < entries_.size();) {
-    if (entries_[place].key != 0 && entries_[place].port == port) {
-      Remove(place);
-    } else {
-      ++place;
-    }
-  }
+  RemoveIf([&](const Entry& entry) { return entry.port == port; });
 }
 
 }  // namespace vof

@@ -56,6 +56,8 @@ class MacTable {
   size_t PlaceOf(uint64_t key) const;
   void Remove(size_t place);
   size_t& CountOf(uint32_t port);
+  template <typename Predicate>
+  void RemoveIf(const Predicate& goes);
   void RemoveOld(MonotonicTime now);
 
   const MacTableOptions options_;

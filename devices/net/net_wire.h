@@ -60,6 +60,14 @@ inline constexpr uint8_t kNetGsoTcp6 = 4;
 inline constexpr uint8_t kNetGsoUdpL4 = 5;
 inline constexpr uint8_t kNetGsoEcn = 0x80;  // together with one of TCP
 
+// Without the bit for congestion notification.
+constexpr uint8_t NetGsoKind(uint8_t gso_type) {
+  return gso_type & static_cast<uint8_t>(~kNetGsoEcn);
+}
+constexpr bool IsTcpGso(uint8_t gso_kind) {
+  return gso_kind == kNetGsoTcp4 || gso_kind == kNetGsoTcp6;
+}
+
 // In front of every packet, both ways.
 struct NetHeader {
   uint8_t flags = 0;

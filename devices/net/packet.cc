@@ -22,8 +22,6 @@ constexpr GsoKind kGsoKinds[] = {
     {kNetGsoUdpL4, kNetFeatureHostUso, 0},
 };
 
-bool IsTcp(uint8_t type) { return type == kNetGsoTcp4 || type == kNetGsoTcp6; }
-
 bool IsIp(uint16_t ether_type) {
   return ether_type == kEtherTypeIpv4 || ether_type == kEtherTypeIpv6;
 }
@@ -38,13 +36,13 @@ PacketRule CheckChecksum(const NetHeader& header, uint64_t features, uint64_t fr
 
 PacketRule CheckGso(const NetHeader& header, uint64_t features, uint16_t ether_type) {
   if (header.gso_type == kNetGsoNone) return PacketRule::kNone;
-  const uint8_t type = header.gso_type & static_cast<uint8_t>(~kNetGsoEcn);
+  const uint8_t type = NetGsoKind(header.gso_type);
   const auto* const kind = std::find_if(std::begin(kGsoKinds), std::end(kGsoKinds),
                                         [&](const GsoKind& known) { return known.type == type; });
   if (kind == std::end(kGsoKinds)) return PacketRule::kGsoUnknown;
   if ((features & kind->feature) == 0) return PacketRule::kGsoNotNegotiated;
   const bool wants_ecn = type != header.gso_type;
-  if (wants_ecn && (!IsTcp(type) || (features & kNetFeatureHostEcn) == 0)) {
+  if (wants_ecn && (!IsTcpGso(type) || (features & kNetFeatureHostEcn) == 0)) {
     return PacketRule::kEcnNotNegotiated;
   }
   if ((header.flags & kNetHeaderNeedsChecksum) == 0) return PacketRule::kGsoWithoutChecksum;

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "devices/net/testing/cut.h"
+
 namespace vof {
 namespace {
 
@@ -27,10 +29,7 @@ std::vector<std::byte> Bytes(const NetHeader& header, size_t frame_bytes,
 
 PacketRule Parse(const std::vector<std::byte>& bytes, Packet* packet,
                  uint64_t features = kEverything, size_t piece_bytes = 5) {
-  std::vector<ConstBuffer> pieces;
-  for (size_t at = 0; at < bytes.size(); at += piece_bytes) {
-    pieces.emplace_back(bytes.data() + at, std::min(piece_bytes, bytes.size() - at));
-  }
+  const std::vector<ConstBuffer> pieces = CutInto(bytes, piece_bytes);
   // Only while it is parsed; the frame of `packet` is not read afterwards.
   return ParsePacket(pieces, {.features = features, .mtu = kMtu}, packet);
 }

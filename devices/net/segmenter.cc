@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/device/buffer_cursor.h"
+#include "devices/net/big_endian.h"
 #include "devices/net/checksum.h"
 #include "devices/net/frame.h"
 
@@ -28,15 +29,6 @@ constexpr size_t kMostPacketBytes = 0xffff;
 
 uint8_t ByteAt(std::span<const std::byte> bytes, size_t at) {
   return std::to_integer<uint8_t>(bytes[at]);
-}
-
-uint32_t ReadBigEndian32(std::span<const std::byte> bytes, size_t at) {
-  return uint32_t{ReadBigEndian16(bytes, at)} << 16 | ReadBigEndian16(bytes, at + 2);
-}
-
-void WriteBigEndian32(uint32_t value, std::span<std::byte> bytes, size_t at) {
-  WriteBigEndian16(static_cast<uint16_t>(value >> 16), bytes, at);
-  WriteBigEndian16(static_cast<uint16_t>(value), bytes, at + 2);
 }
 
 }  // namespace
@@ -69,8 +61,8 @@ bool Segmenter::Begin(std::span<const std::byte> frame, const NetHeader& header)
   const ConstBuffer whole(frame.data(), frame.size());
   FrameHead head;
   if (!ParseFrameHead(BufferReader(std::span(&whole, 1)), &head)) return false;
-  const uint8_t type = header.gso_type & static_cast<uint8_t>(~kNetGsoEcn);
-  is_tcp_ = type == kNetGsoTcp4 || type == kNetGsoTcp6;
+  const uint8_t type = NetGsoKind(header.gso_type);
+  is_tcp_ = IsTcpGso(type);
   if (!is_tcp_ && type != kNetGsoUdpL4) return false;
   frame_ = frame;
   is_ipv4_ = head.ether_type == kEtherTypeIpv4;

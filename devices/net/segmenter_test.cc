@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "devices/net/big_endian.h"
 #include "devices/net/checksum.h"
 #include "devices/net/frame.h"
 
@@ -49,8 +50,7 @@ Bytes MakeFrame(const Shape& shape) {
   }
   const std::span<std::byte> transport = all.subspan(shape.transport_at());
   if (shape.tcp) {
-    WriteBigEndian16(kSequence >> 16, transport, 4);
-    WriteBigEndian16(kSequence & 0xffff, transport, 6);
+    WriteBigEndian32(kSequence, transport, 4);
     transport[12] = static_cast<std::byte>((20 + shape.options_bytes) / 4 << 4);
     transport[13] = std::byte{0x80 | 0x10 | 0x08 | 0x01};  // CWR ACK PSH FIN
   }
@@ -135,9 +135,7 @@ TEST_P(SegmenterTest, HeadersTellWhatEachSegmentIs) {
       EXPECT_EQ(ReadBigEndian16(transport, 4), transport.size());
       continue;
     }
-    const uint32_t sequence =
-        uint32_t{ReadBigEndian16(transport, 4)} << 16 | ReadBigEndian16(transport, 6);
-    EXPECT_EQ(sequence, static_cast<uint32_t>(kSequence + 1000 * i));
+    EXPECT_EQ(ReadBigEndian32(transport, 4), static_cast<uint32_t>(kSequence + 1000 * i));
     const int flags = std::to_integer<int>(transport[13]);
     EXPECT_EQ((flags & 0x80) != 0, i == 0) << "the congestion bit is for the first";
     EXPECT_EQ((flags & 0x09) == 0x09, i == 3) << "the end is in the last";
