@@ -48,14 +48,9 @@ class Counter final : public Device {
   uint16_t max_queue_size() const override { return 16; }
   bool shareable() const override { return true; }
   uint64_t epoch() const override { return 1; }
-  ConfigError ReadConfig(uint16_t, uint8_t, ConfigValue*) const override {
-    return ConfigError::kOffset;
-  }
-  ConfigError WriteConfig(uint16_t, uint8_t, uint64_t) override { return ConfigError::kOffset; }
   absl::StatusOr<std::unique_ptr<DeviceQueue>> OpenQueue(uint16_t) override {
     return std::make_unique<CounterQueue>(step_);
   }
-  std::shared_ptr<void> SubscribeConfig(ConfigListener) override { return nullptr; }
 
  private:
   const uint64_t step_;

@@ -17,12 +17,6 @@ class Stuck final : public Device {
   uint64_t features() const override { return 0; }
   uint16_t num_queues() const override { return 1; }
   uint16_t max_queue_size() const override { return 16; }
-  bool shareable() const override { return true; }
-  uint64_t epoch() const override { return 1; }
-  ConfigError ReadConfig(uint16_t, uint8_t, ConfigValue*) const override {
-    return ConfigError::kOffset;
-  }
-  ConfigError WriteConfig(uint16_t, uint8_t, uint64_t) override { return ConfigError::kOffset; }
   absl::StatusOr<std::unique_ptr<DeviceQueue>> OpenQueue(uint16_t) override {
     return absl::UnimplementedError("no queue of it is ever opened");
   }
